@@ -47,11 +47,12 @@ class PythonCalls(MatrixFunctions):
             pairs = [Several([k, v]) for k, v in m.value.items.items()]
             return Several({"values": [p.items[1] for p in pairs], "keys": [p.items[0] for p in pairs]}.get(m.name, pairs))
         if isinstance(m.value, Array | Several):
-            if m.name in ("item", "copy", "float", "double", "squeeze", "astype", "contiguous"):
+            to_float = m.name == "astype" and len(args) == 1 and isinstance(args[0], LibraryName) and "float" in args[0].path
+            if to_float or m.name in ("item", "copy", "double", "contiguous"):
                 return m.value
             if m.name in ("t", "transpose") and not args:
                 return self.transposed(self.as_array(m.value, node))
-            return self.of_library(f"numpy.{m.name}", [m.value, *args], named, node)
+            return self.of_library(f"{self.reading.array_library}.{m.name}", [m.value, *args], named, node)
         raise self.fault(node, f"{told(m.value)} has no function '{m.name}' that can be read")
 
     # Functions of the file.
@@ -124,9 +125,8 @@ class PythonCalls(MatrixFunctions):
     def of_library(self, path: str, args: list[Any], named: dict[str, Any], node: ast.Call) -> Any:
         library, _, name = path.rpartition(".")
         work: Callable[..., Any] | None = getattr(self, f"call_{name}", None)
-        if work is not None and (library == "builtins" or name not in BUILTIN_ONLY):
-            if library == "math" and name in ("prod",):
-                library = "numpy"
+        if work is not None and library in WITH_ARRAYS and (library == "builtins") >= (name in BUILTIN_ONLY):
+            self.library = library
             try:
                 return work(node, *args, **{k: v for k, v in named.items() if k not in IGNORED})
             except TypeError as error:
@@ -147,7 +147,7 @@ class PythonCalls(MatrixFunctions):
             return self.clipped(args, named, node)
         arrays = [self.as_array(a, n) for a,
                   n in zip([*args, *named.values()], [*node.args, *node.args, *[node] * 9], strict=False)]
-        if name in ("positive", "float", "float32", "float64", "double"):
+        if name in ("positive", "float", "float64", "double"):
             return arrays[0]
         truths = row_of(name, len(arrays)) in TRUTHS
         from adcli.from_python.frame import truth_as_number
@@ -181,6 +181,10 @@ class PythonCalls(MatrixFunctions):
 IGNORED = frozenset(("dtype", "device", "requires_grad", "copy", "order", "optimize", "precision", "assume_a", "check_finite",
                      "np"))
 """Arguments by name that do not change a value."""
+WITH_ARRAYS = frozenset(("builtins", "numpy", "jax.numpy", "torch", "autograd.numpy", "numpy.linalg", "jax.numpy.linalg",
+                         "autograd.numpy.linalg", "torch.linalg", "scipy.linalg", "jax.scipy.linalg", "scipy.special",
+                         "jax.scipy.special",                         "jax.nn", "torch.nn.functional", "jax.lax"))
+"""The libraries that functions of whole arrays are taken from."""
 BUILTIN_ONLY = frozenset(("range", "len", "int", "bool", "list", "tuple", "dict", "enumerate", "zip", "reversed", "map"))
 OPERATIONS = frozenset(("add", "sub", "mul", "div", "pow", "neg", *TRUTHS))
 TAKEN = frozenset((*TABLE, *ALIASES, *MATRIX_CALLS, *TENSOR_CALLS))

@@ -21,7 +21,7 @@ class PythonFrame:
     def __init__(self, reading: PythonReading, values: dict[str, Any], lines: list[DraftLine | DraftLoop],
                  arm: bool = False, steps: tuple[tuple[Index, Affine], ...] = ()) -> None:
         self.reading, self.values, self.lines, self.arm, self.steps = reading, values, lines, arm, steps
-        self.conditional = False
+        self.conditional, self.library = False, ""
         self.shared: set[str] = set()
 
     def within(self, values: dict[str, Any], arm: bool) -> Self:
@@ -163,12 +163,14 @@ class PythonFrame:
         return a
 
     def elements(self, variable: Variable, a: Array, at: tuple[Affine, ...], span: Span) -> None:
-        if a.items is None and not a.shape:
-            ranges: dict[Index, Range] = {t: (ZERO, x) for t, x in self.steps}
-            self.lines.append(DraftLine([variable], [a.element(())], span, at, "=", ranges))
-            return
-        for k in range(a.shape[0].number or 0):
-            part = a.items[k] if a.items is not None else first_of(a, affine(k))
+        """A line for each part of an array that is written out."""
+        if a.items is None:
+            rest = [Index("i") for _ in a.shape]
+            places = tuple(map(affine, rest))
+            ranges: dict[Index, Range] = {t: (ZERO, x) for t, x in self.steps} | {
+                i: (ZERO, x) for i, x in zip(rest, a.shape, strict=True)}
+            self.lines.append(DraftLine([variable], [a.element(places)], span, (*at, *places), "=", ranges))
+        for k, part in enumerate(a.items or []):
             self.elements(variable, part, (*at, affine(k)), span)
 
     def settled(self, value: Any, span: Span) -> Any:

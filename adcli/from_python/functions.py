@@ -75,6 +75,8 @@ class Functions(Arrays):
 
     def call_sum(self, node: ast.Call, x: Any, axis: Any = None, keepdims: Any = None, dim: Any = None,
                  start: Any = None) -> Array:
+        if self.library == "builtins":   # of the rows of a matrix
+            axis, start = known(0, self.span(node)), start if start is not None else axis
         found = self.along("sum", x, node, axis if dim is None else dim, keepdims)
         if start is not None:
             found = self.binary(ast.Add, self.as_array(start, node), found, node)
@@ -95,10 +97,18 @@ class Functions(Arrays):
     def call_min(self, node: ast.Call, *args: Any, axis: Any = None, keepdims: Any = None, dim: Any = None) -> Array:
         return self.extreme("min", args, node, axis if dim is None else dim, keepdims)
 
-    call_amax, call_amin = call_max, call_min
+    def call_amax(self, node: ast.Call, x: Any, axis: Any = None, keepdims: Any = None, dim: Any = None) -> Array:
+        return self.along("max", x, node, axis if dim is None else dim, keepdims)
+
+    def call_amin(self, node: ast.Call, x: Any, axis: Any = None, keepdims: Any = None, dim: Any = None) -> Array:
+        return self.along("min", x, node, axis if dim is None else dim, keepdims)
 
     def extreme(self, name: str, args: Sequence[Any], node: ast.Call, axis: Any, keepdims: Any) -> Array:
+        if len(args) == 2 and self.library not in ("builtins", "torch"):
+            args, axis = args[:1], args[1]
         if len(args) == 1:
+            if self.library == "torch" and axis is not None:
+                raise self.fault(node, f"'{name}' along a dimension gives two results", f"write torch.a{name}(x, dim=…)")
             return self.along(name, args[0], node, axis, keepdims)
         arrays = [self.as_array(a, node) for a in args]
         whole_ones = [a.constant for a in arrays if isinstance(a.constant, int)]
@@ -116,7 +126,8 @@ class Functions(Arrays):
     call_average = call_mean
 
     def call_var(self, node: ast.Call, x: Any, axis: Any = None, ddof: Any = None) -> Array:
-        less = 0 if ddof is None else self.as_whole(ddof, node, "ddof").number or 0
+        usual = int(self.library == "torch")
+        less = usual if ddof is None else self.as_whole(ddof, node, "ddof").number or 0
         return self.variance(self.as_array(x, node), node, axis, less)
 
     def call_std(self, node: ast.Call, x: Any, axis: Any = None, ddof: Any = None) -> Array:
@@ -130,7 +141,7 @@ class Functions(Arrays):
     def call_log_softmax(self, node: ast.Call, x: Any, axis: Any = None, dim: Any = None) -> Array:
         a = self.ranked(self.as_array(x, node), 1, node)
         axis = axis if dim is None else dim
-        if axis is None:
+        if axis is None and self.library != "scipy.special":
             axis = known(-1, self.span(node))
         return self.binary(ast.Sub, a, self.reduction("logsumexp", a, node, axis, True), node)
 

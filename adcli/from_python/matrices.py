@@ -20,10 +20,15 @@ class MatrixFunctions(Functions):
     def call_dot(self, node: ast.Call, a: Any, b: Any) -> Array:
         return self.matrix_product(self.as_array(a, node), self.as_array(b, node), node)
 
-    call_matmul = call_inner = call_vdot = call_mv = call_mm = call_dot
+    call_matmul = call_mv = call_mm = call_dot
+
+    def call_inner(self, node: ast.Call, a: Any, b: Any) -> Array:
+        return self.matrix_product(self.vector(a, node), self.vector(b, node), node)
+
+    call_vdot = call_inner
 
     def call_outer(self, node: ast.Call, a: Any, b: Any) -> Array:
-        x, y = (self.ranked(self.as_array(v, node), 1, node) for v in (a, b))
+        x, y = (self.vector(v, node) for v in (a, b))
         span = self.span(node)
         if x.items is not None:
             return stacked([self.binary(ast.Mult, item, y, node) for item in x.items])
@@ -44,7 +49,7 @@ class MatrixFunctions(Functions):
     def call_norm(self, node: ast.Call, x: Any, ord: Any = None, axis: Any = None) -> Array:
         a = self.ranked(self.as_array(x, node), 1, node)
         span = self.span(node)
-        if ord is not None and not (isinstance(ord, Array) and ord.constant == 2):
+        if ord is not None and not (isinstance(ord, Array) and ord.constant == 2 and (len(a.shape) == 1 or axis is not None)):
             raise self.fault(node, "only Euclidean norms are read", "write np.sum(np.abs(x)) or np.max(np.abs(x))")
         if axis is not None:
             squares = self.reduction("sum", self.binary(ast.Pow, a, known(2, span), node), node, axis)
@@ -76,7 +81,9 @@ class MatrixFunctions(Functions):
         return self.matrix("inverse", [A], lambda x: x[0].shape, node)
 
     def call_cholesky(self, node: ast.Call, A: Any, lower: Any = None) -> Array:
-        return self.matrix("cholesky", [A], lambda x: x[0].shape, node)
+        found = self.matrix("cholesky", [A], lambda x: x[0].shape, node)
+        upper = self.library.endswith("scipy.linalg") and not (isinstance(lower, Array) and lower.known)
+        return self.transposed(found) if upper else found
 
     def call_expm(self, node: ast.Call, A: Any) -> Array:
         return self.matrix("expm", [A], lambda x: x[0].shape, node)
@@ -132,18 +139,35 @@ class MatrixFunctions(Functions):
 
     def call_stack(self, node: ast.Call, x: Any, axis: Any = None, dim: Any = None) -> Array:
         made = self.as_array(Several(self.each_of(x, node)), node)
-        k = 0 if (axis or dim) is None else self.as_whole(axis or dim, node, "an axis").number
-        return made if k == 0 else self.permuted(self.one_array(made, self.span(node)), [1, 0, *range(2, len(made.shape))])
+        k = 0 if (axis or dim) is None else self.axes(made, axis or dim, node)[0]
+        order = [*range(1, k + 1), 0, *range(k + 1, len(made.shape))]
+        return made if k == 0 else self.permuted(self.one_array(made, self.span(node)), order)
 
-    call_vstack = call_stack
+    def call_vstack(self, node: ast.Call, x: Any) -> Array:
+        parts = [self.as_array(p, node) for p in self.each_of(x, node)]
+        return (self.call_concatenate if len(parts[0].shape) > 1 else self.call_stack)(node, Several(parts))
 
     def call_concatenate(self, node: ast.Call, x: Any, axis: Any = None) -> Array:
+        if axis is not None and self.as_whole(axis, node, "an axis").number != 0:
+            raise self.fault(node, "arrays are put together along their first axis only", "transpose them before and behind")
         found: list[Any] = []
         for part in self.each_of(x, node):
             found += self.each_of(part, node)
         return self.as_array(Several(found), node)
 
-    call_hstack = call_concat = call_cat = call_concatenate
+    call_concat = call_cat = call_concatenate
+
+    def call_hstack(self, node: ast.Call, x: Any) -> Array:
+        for p in self.each_of(x, node):
+            self.vector(p, node)
+        return self.call_concatenate(node, x)
+
+    def vector(self, x: Any, node: ast.AST) -> Array:
+        """A vector, and nothing of more dimensions."""
+        a = self.ranked(self.as_array(x, node), 1, node)
+        if len(a.shape) > 1:
+            raise self.fault(node, "this is read of vectors only", "write what it does with @, .T or np.einsum")
+        return a
 
     def call_zeros(self, node: ast.Call, shape: Any, *more: Any) -> Array:
         return self.filled(known(0, self.span(node)), Several([shape, *more]) if more else shape, node)
@@ -203,7 +227,7 @@ class MatrixFunctions(Functions):
         return self.as_array(found, node)
 
     def call_sort(self, node: ast.Call, x: Any) -> Array:
-        a = self.ranked(self.as_array(x, node), 1, node)
+        a = self.vector(x, node)
         return self.called("sort", [a], a.shape, self.span(node))
 
     def call_stop_gradient(self, node: ast.Call, x: Any) -> Array:

@@ -32,6 +32,13 @@ class PythonFile(PythonReading):
         super().__init__(source, tree, facts)
         self.top = {name: s for s in tree.body for name in defined(s)}
         self.found: dict[str, Any] = {}
+        roots = {a.name.partition(".")[0] for s in ast.walk(tree) if isinstance(s, ast.Import) for a in s.names}
+        if "torch" in roots and not roots & {"numpy", "jax"}:
+            self.array_library = "torch"   # of whose methods some mean something else
+        stored = [n.id for s in tree.body if not isinstance(s, ast.FunctionDef | ast.ClassDef) for n in ast.walk(s) if isinstance(
+            n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        self.changed = {n for n in stored if stored.count(n) > 1}
+        self.changed |= {n for s in ast.walk(tree) if isinstance(s, ast.Global) for n in s.names}
         self.functions: dict[ast.AST, DraftFunction | None] = {}
         self.definitions: dict[str, DraftFunction] = {}
 
@@ -48,6 +55,8 @@ class PythonFile(PythonReading):
             return Defined(s)
         if isinstance(s, ast.Import | ast.ImportFrom):
             return self.imported(s)[name]
+        if name in self.changed:
+            raise self.fault(node, f"'{name}' is assigned more than once in the file", "make it a parameter of the function")
         if isinstance(s, ast.Assign | ast.AnnAssign):
             self.found[name] = Absent("is defined by itself")
             frame = PythonStatements(self, {}, self.draft.lines)

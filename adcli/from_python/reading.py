@@ -55,6 +55,7 @@ class PythonReading:
         self.count = 0
         self.inputs: dict[str, object] = {}
         self.top_inputs: set[str] = set()
+        self.array_library = "numpy"
 
     def offset(self, line: int, column: int) -> int:
         text = self.lines[line - 1]

@@ -188,7 +188,7 @@ class PythonStatements(SizeLoops):
                 self.expression(value)
             case ast.FunctionDef():
                 self.values[s.name] = Defined(s, self.values)
-            case ast.Pass() | ast.Assert() | ast.Global():
+            case ast.Pass() | ast.Assert():
                 pass
             case ast.Import() | ast.ImportFrom():
                 self.values.update(self.reading.imported(s))
@@ -350,5 +350,5 @@ def name_of(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-NAMES = {"With": "with", "Try": "try", "ClassDef": "class", "Delete": "del", "Nonlocal": "nonlocal", "Match": "match",
-         "AsyncFunctionDef": "async def"}
+NAMES = {"With": "with", "Try": "try", "ClassDef": "class", "Delete": "del", "Nonlocal": "nonlocal", "Global": "global",
+         "Match": "match", "AsyncFunctionDef": "async def"}

@@ -20,7 +20,7 @@ ARRAYS = """sqrt cbrt square reciprocal exp exp2 expm1 log log2 log10 log1p loga
     fabs sign floor ceil trunc fix fmod mod remainder power pow float_power maximum minimum fmax fmin clip clamp where
     heaviside sinc deg2rad rad2deg radians degrees negative positive add subtract multiply divide true_divide
     floor_divide hypot copysign isnan isinf isfinite logical_and logical_or logical_not less less_equal greater
-    greater_equal equal not_equal rint round float64 float32 double ldexp"""
+    greater_equal equal not_equal rint round float64 double ldexp"""
 SPECIAL = """erf erfc erfcx erfinv erfcinv gamma gammaln loggamma lgamma digamma psi polygamma expit logit ndtr ndtri
     log_ndtr xlogy xlog1py entr rel_entr kl_div betaln beta cbrt exp2 exp10 expm1 log1p cosm1 boxcox huber pseudo_huber
     exprel sinc log_expit softplus"""
@@ -77,4 +77,6 @@ def renamed(library: str, name: str) -> str:
     """The name by which the table knows a function of a library."""
     if library.endswith("stats.norm"):
         return NORMAL[name]
+    if library == "jax.nn" and name == "gelu":
+        return "gelu_tanh"   # unless it is told otherwise
     return "rint" if name == "round" else name

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from adcli.lang.ir.affine import Affine, Floor, Index, Product
-from adcli.lang.ir.errors import Source, SourceOrigin, Span
+from adcli.lang.ir.errors import AdError, Source, SourceOrigin, Span
 from adcli.lang.ir.names import RESERVED, Names, look
 from adcli.lang.ir.notation import TENSOR_CALLS
 from adcli.lang.printing.format import TreeWriter
@@ -50,7 +50,11 @@ class TextOrigin(SourceOrigin):
     def shown(self, text: str, span: Span) -> tuple[Source, Span]:
         """The place of the smallest part of the program around a span; that of the function where there is none."""
         start, end = span
-        around = [(b - a, place) for (a, b), place in self.pairs(text) if a <= start and end <= b]
+        try:
+            pairs = self.pairs(text)
+        except AdError:   # no program, which whoever reads it says
+            pairs = []
+        around = [(b - a, place) for (a, b), place in pairs if a <= start and end <= b]
         return self.source, min(around, default=(0, self.function))[1]
 
     def pairs(self, text: str) -> list[tuple[Span, Span]]:

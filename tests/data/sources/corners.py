@@ -2,6 +2,8 @@
 import math
 
 import numpy as np
+import scipy.linalg
+import scipy.special
 
 
 def names_of_functions(A: "Float[Array, 'n n']", x: "Float[Array, 'n']"):
@@ -81,3 +83,17 @@ def closures(x, scale=2.0):
 
 def chained(x):
     return 1.0 if 0 < x <= 2 != 3 else abs(x) if not x >= -1 or x == 5 else 7.0 * x
+
+
+def rows_summed(A: "Float[Array, 'n n']"):
+    """The sum of Python is that of the rows, and the second argument of np.max is an axis."""
+    return sum(A), np.max(A, 0), np.min(A, axis=1), max(A[0, 0], A[0, 1])
+
+
+def defaults_of_scipy(A: "Float[Array, 'n n']"):
+    S = (A + A.T) / 2
+    return scipy.linalg.cholesky(S), scipy.special.softmax(A), scipy.special.logsumexp(A, 1)
+
+
+def stacked(A: "Float[Array, 'n n']"):
+    return np.stack([A, 2 * A], axis=-1), np.vstack([A[0], A[1]])

@@ -161,6 +161,22 @@ def no_value(x):
     return 1 / 0 + x
 
 
+RATE = 1.0
+RATE = 2.0
+
+
+def twice_assigned(x):
+    return RATE * x
+
+
+def spectral_norm(A: "Float[Array, 'n n']"):
+    return np.linalg.norm(A, 2)
+
+
+def side_by_side(A: "Float[Array, 'n n']"):
+    return np.concatenate([A[0:2], A[0:2]], axis=1)
+
+
 def elsewhere(x):
     return helper.scale * x
 
