@@ -157,7 +157,8 @@ def inside(e: Equation, op: Boxed, known: Sequence[Affine], found: SizeCondition
 
 def in_doubt(access: Access, domain: Domain) -> list[Affine]:
     """The expressions whose sign decides whether all subscripts are inside, and is not proved over a domain."""
-    return [end for end in ends_in_doubt(access, domain) if not proved(end, domain.known())]
+    known = domain.known()
+    return [end for end in ends_in_doubt(access, domain) if not proved(end, known)]
 
 
 # ---------------------------------------------------------------- words

@@ -5,6 +5,7 @@ Everything here is sound and incomplete: what it says holds, what it does not sa
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from math import gcd
 
 from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Modulo, affine, floor
@@ -27,14 +28,21 @@ def proved(x: Affine, known: Iterable[Affine]) -> bool:
     """Whether an expression is never negative where those of `known` are not, whatever the sizes; False may also mean that the
     proof was not found."""
     rows = _connected(-x - 1, known)
-    used = dict.fromkeys(a for row in rows for a, _ in row.terms)
-    if len(used) > MOST_ATOMS:
+    numbers = {a: k for k, a in enumerate(dict.fromkeys(a for row in rows for a, _ in row.terms))}
+    if len(numbers) > MOST_ATOMS:
         return False
-    name = {a: Index("") for a in used}
+    numbered = tuple((tuple((numbers[a], c) for a, c in row.terms), row.constant) for row in rows)
+    return _contradictory(numbered, tuple(isinstance(a, str) for a in numbers))
+
+
+@lru_cache(10_000)
+def _contradictory(rows: tuple[tuple[tuple[tuple[int, int], ...], int], ...], sizes: tuple[bool, ...]) -> bool:
+    """Whether no whole numbers, some of them sizes, make all rows Σ coefficient · number + constant at least 0. Kept: other reads
+    ask the same of other indices."""
     far = 1 << 80
-    box = {i: (0 if isinstance(a, str) else -far, far) for a, i in name.items()}
-    constraints: list[Constraint] = [({name[a]: c for a, c in row.terms}, row.constant) for row in rows]
-    return infeasible(constraints, box)
+    box = {Index(""): (0 if size else -far, far) for size in sizes}
+    indices = [*box]
+    return infeasible([({indices[k]: c for k, c in row}, constant) for row, constant in rows], box)
 
 
 def _connected(x: Affine, known: Iterable[Affine]) -> list[Affine]:
