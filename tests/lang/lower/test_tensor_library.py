@@ -18,6 +18,9 @@ import adcli
 AT = {"A": [[1.5, -2.0, 0.5], [0.25, 3.0, 1.0], [2.0, 0.0, -1.25]], "B": [[1.0, 2.0], [-3.0, 0.5]], "x": [1.5, -2.0, 0.75],
       "y": [0.5, 0.0, -1.0], "Y": [[1.0, 2.0, 0.0], [-0.5, 0.0, 3.0], [2.0, 2.5, -1.0], [0.0, 1.0, 1.0]],
       "z": [1.0, -2.0, 0.5, 0.0]}
+SMALL = {"A": [[1.5, -2.0], [0.25, 3.0]], "x": [1.5, -2.0], "y": [0.5, 0.0], "Y": [[1.0, 2.0], [-0.5, 0.0], [2.0, 2.5]],
+         "z": [1.0, -2.0, 0.5]}
+"""For calls whose derivatives are long: each second derivative is looked at."""
 SHAPES = "input A(N, N), B(P, Q), x(N), y(N), Y(T, N), z(T)\n"
 OF = {
     "trace": (("A",), np.trace), "norm": (("x", "A"), np.linalg.norm), "dot": (("x, y",), np.dot),
@@ -102,8 +105,9 @@ output v"""
     "def f(float(N) z) -> (v) { v = norm(z)*mean(z) }\nw(t) = f(Y(t))"])
 @pytest.mark.whole
 def test_the_modes_agree_to_second_order(text: str) -> None:
+    at = AT | SMALL if "svd" in text or "expm" in text else AT
     text = f"{SHAPES}{text}"
-    point = ",".join(f"{n}={v}".replace(" ", "") for n, v in given(text).items())
+    point = ",".join(f"{n}={at[n]}".replace(" ", "") for n in given(text))
     assert "no disagreement" in succeeds("check", "-e", text, "--at", point).out
 
 
