@@ -19,6 +19,8 @@ from adcli.lang.sizes.binding import bind, number
 
 FIRST_STEPS, MORE = 64, 8
 """How many steps are tried first, and how many times as many where a loop does not end in these."""
+MARGIN = 1
+"""Steps beside those that are counted: the sums of another program may be rounded otherwise, and a condition hold later."""
 FINENESS = 3
 """Binary digits of a number of steps beside the first one: another number is another plan."""
 
@@ -67,7 +69,7 @@ class CountedKernel:
         return found
 
     def steps(self, arrays: Mapping[str, Any], jobs: int | None = None) -> dict[str, int]:
-        """How many steps the loops take, or a few more; nothing where there are `few`."""
+        """How many steps the loops take, and a few more; nothing where there are `few`."""
         if self.few(arrays):
             return {}
         most = self.most(arrays)
@@ -78,7 +80,7 @@ class CountedKernel:
             more = next((name for name, n in most.items() if taken[name] == tried[name] < n), None)
             if more is None:
                 exact = self.counter().most_whole
-                return {name: min(rounded_up(taken[name]), n) if taken[name] < exact else n for name, n in most.items()}
+                return {name: min(rounded_up(taken[name] + MARGIN), n) if taken[name] < exact else n for name, n in most.items()}
             tried[more] = min(MORE * tried[more], most[more])
 
 

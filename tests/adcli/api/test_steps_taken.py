@@ -22,31 +22,31 @@ TRIED = 4
 """Steps that are tried first, here."""
 VECTORS = {"x0": np.ones(3), "a": np.array([1.0, 2.0, 3.0])}
 PROGRAMS: dict[str, tuple[str, dict[str, Any], list[int]]] = {
-    "vectors": (NEWTON.format(20), VECTORS, [6]),
+    "vectors": (NEWTON.format(20), VECTORS, [7]),
     "lags, and elements in the middle": (
         "input u(T)\nx(0) = b; x(1) = a*b; for k in 1:T until x(k+1) > 5 { x(k+1) = x(k-1) + u(k)*a }\n"
         "y = x(T) + x(9)*x(0) + x(2)",
-        {"u": np.linspace(0.1, 1, 40), "b": 0.5, "a": 2.0}, [15]),
+        {"u": np.linspace(0.1, 1, 40), "b": 0.5, "a": 2.0}, [16]),
     "never": ("x(0) = b; for k in 0:T until x(k+1) > 9 { x(k+1) = sin(x(k)) + a }; y = x(T)",
               {"b": 0.5, "a": 1.5, "T": 70}, [70]),
-    "at once": ("x(0) = b; for k in 0:40 until x(k+1) > 0 { x(k+1) = x(k)*a }; y = x(40)", {"b": 0.5, "a": 1.5}, [1]),
+    "at once": ("x(0) = b; for k in 0:40 until x(k+1) > 0 { x(k+1) = x(k)*a }; y = x(40)", {"b": 0.5, "a": 1.5}, [2]),
     "at the end of what is tried": (f"x(0) = b; for k in 0:70 until k >= {TRIED - 1} {{ x(k+1) = x(k)*a }}; y = x(70)",
-                                    {"b": 0.5, "a": 1.01}, [TRIED]),
+                                    {"b": 0.5, "a": 1.01}, [TRIED + 1]),
     "behind it": (f"x(0) = b; for k in 0:70 until k >= {8*TRIED} {{ x(k+1) = x(k)*a }}; y = x(70)", {"b": 0.5, "a": 1.01}, [36]),
     "no steps": ("x(0) = b; for k in 0:T until x(k+1) > 7 { x(k+1) = x(k)*a }; y = x(T)", {"b": 0.5, "a": 1.5, "T": 0}, [0]),
     "NaN": ("x(0) = b; for k in 0:40 until x(k+1) > 7 { x(k+1) = x(k)*a }; y = x(40)", {"b": float("nan"), "a": 1.5}, [40]),
     "a second loop": (NEWTON.format(20).replace("s +=! x(20, i)", "z(0, i) = x(20, i)\nfor t in 0:20 until e(t) > 50 "
-                      "{ z(t+1, i) = z(t, i)*a(i) + x(20, i); e(t) max=! z(t+1, i) }\ns +=! z(20, i)"), VECTORS, [6, 3]),
+                      "{ z(t+1, i) = z(t, i)*a(i) + x(20, i); e(t) max=! z(t+1, i) }\ns +=! z(20, i)"), VECTORS, [7, 4]),
     "sums, and a step of its own": (
         "input u(N); v(0) = b; for k in 0:20 until v(k+1) > 7 { w(k) = v(k)*1.1; v(k+1) = w(k); v(k+1) += u(i) }\n"
         "y = v(20)*w(19)",
-        {"u": np.ones(3), "b": 0.5}, [3]),
+        {"u": np.ones(3), "b": 0.5}, [4]),
     "matrices": (
         "input A(N, N), c(N); x(0, i) = c(i)\n"
         "for t in 0:9 until d(t) < 1e-18 { J(t, i, j) = A(i, j) + (i == j ? 3*x(t, i)**2 : 0)\n"
         "q(t, i) +=! A(i, j)*x(t, j); r(t, i) = q(t, i) + x(t, i)**3 - c(i); dx(t) = solve(J(t), r(t))\n"
         "x(t+1, i) = x(t, i) - dx(t, i); d(t) +=! dx(t, i)**2 }; s +=! x(9, i)**2; output s",
-        {"A": np.eye(3)*4 + 1, "c": np.array([1.0, 2, 3])}, [7]),
+        {"A": np.eye(3)*4 + 1, "c": np.array([1.0, 2, 3])}, [8]),
 }
 
 
@@ -59,7 +59,7 @@ def _all_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_derivatives_are_those_of_the_whole_loop(name: str) -> None:
-    """The results of the evaluator, which takes all steps; and as many steps as that takes, or a few more."""
+    """The results of the evaluator, which takes all steps; and as many steps as that takes, and one or a few more."""
     text, at, steps = PROGRAMS[name]
     f = adcli.compile(text).only("s" if "output s" in text else "y")
     every = [f.jvp, f.hvp, lambda: f.vjp().only(f.vjp().outputs[-1])]
@@ -87,7 +87,7 @@ def test_a_range_of_a_million_takes_the_memory_and_operations_of_the_steps() -> 
     np.testing.assert_allclose(h(at | {"dx0": 0.0, "da": 1.0})["hvp_a"], -0.25*at["a"]**-1.5, rtol=1e-9)
     kernels = [value._kernel, *(k for each in (g._kernel, h._kernel) for k in (each.counter(), each.short()))]
     plans = [plan for kernel in kernels for plan in kernel.plans.values()]
-    assert max(plan.memory for plan in plans) < 60 * 8*n
+    assert max(plan.memory for plan in plans) < 80 * 8*n   # of 7 steps
     assert max(plan.instructions for plan in plans) < 64 * 10*n
 
 

@@ -24,5 +24,5 @@ def test_the_steps_that_a_loop_takes_are_the_sizes():
             "-e", "for t in 0:1000000 until x(t + 1, 0) > 9 { x(t + 1, i) = 2*x(t, i) }", "-e", "s +=! x(1000000, i)**2")
     err = adcli("grad", *loop, "--of", "s", "--explain", "--at", "x0=[1,2,3]").err
     figures = dict(line.split(": ", 1) for line in err.splitlines() if ": " in line)
-    assert {*figures["sizes"].split(", ")} == {"steps = 4", "n = 3"}
+    assert {*figures["sizes"].split(", ")} == {"steps = 5", "n = 3"}
     assert int(figures["memory"].split()[0].replace(",", "")) < 2000
