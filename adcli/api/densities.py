@@ -92,11 +92,11 @@ class LogDensity:
         made, self._u = of_one_vector(program, parameters)
         plain = function(made)
         self._value, self._both = plain, plain.grad(wrt=[self._u])
-        self.start = np.zeros(self.dim)
+        self.start, self._zeros = np.zeros(self.dim), np.zeros(self.dim)
 
     def __call__(self, u: Any) -> tuple[float, Vector]:
         value, gradient = self._both({**self._data, self._u: np.asarray(u, float)}).values()
-        if math.isfinite(value) and np.isfinite(gradient).all():
+        if math.isfinite(value) and gradient.dot(self._zeros) == 0:   # not with an infinity or a NaN in it
             return value, gradient
         return -math.inf, np.zeros(self.dim)
 
