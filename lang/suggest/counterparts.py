@@ -133,7 +133,7 @@ EXPRESSIONS = defined("""
     sinpi(x) = sin(pi * x)
     cospi(x) = cos(pi * x)
     tanpi(x) = tan(pi * x)
-    Sinc(x) = x == 0 ? 1 : sin(x) / x
+    Sinc(x) = sinc(x / pi)
     radians deg2rad(x) = x * pi / 180
     degrees rad2deg(x) = x * 180 / pi
     haversine hav(x) = sin(x / 2)**2
