@@ -95,7 +95,8 @@ def inverse_rows(row: Callable[..., Fn], op: Operations) -> None:
     row("lambert_w0", "r>r", lambert_slope, value=lambda x: branch(0, x, op), domain=((-0.3, 4.0),), vanishes=True,
         saturates=True, defined="x > -exp(-1)",
         about="solution w >= -1 of w*exp(w) = x")
-    row("lambert_wm1", "r>r", lambda t, z, x: op.select(x == 0, t * z, lambert_slope(t, z, x)), value=lambda x: branch(-1, x, op), domain=((-0.3, -0.05),),
+    row("lambert_wm1", "r>r", lambda t, z, x: op.select(x == 0, t * z, lambert_slope(t, z, x)),
+        value=lambda x: branch(-1, x, op), domain=((-0.3, -0.05),),
         status=(Status(SINGULAR, lambda z, x: x == 0),), defined="-exp(-1) < x and x < 0",
         about="solution w <= -1 of w*exp(w) = x")
     row("expint_e1", "r>r", lambda t, z, x: -(t * op.select(x < 0, z, op.exp(-x) / (x + 0))), value=lambda x: e1(x, op),
