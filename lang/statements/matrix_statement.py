@@ -183,7 +183,8 @@ class MatrixStatement(TensorStatement):
         rest = (None,) * (len(atom.shape) - len(nodes))
         _, subscripts = b.subscripts(name, nodes, atom.shape[:len(nodes)], node)
         lead = b.accesses.pop()
-        b.accesses.append(Access(name, atom.shape, (*lead.subscripts, *rest), (*lead.spans, *rest)))
+        spans = (*lead.spans, *(((node.start, node.end),) * len(rest)))
+        b.accesses.append(Access(name, atom.shape, (*lead.subscripts, *rest), spans))
         self.scope.read(Token("NAME", name, node.start, node.start + len(name)))
         return MatrixOperand(root, atom, Read(b.argument(atom), subscripts), atom.shape[len(nodes):], turned)
 
