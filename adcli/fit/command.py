@@ -57,7 +57,8 @@ class LossText(OneOf):
         help="What the output is compared with: a column or a number, after : its standard uncertainty; v=y1:s1,w=y2 for several"
              " outputs; 0 where the output is the residual (default: the column of the output's name).")
 @option(WHAT, "--params", metavar="x=1,…",
-        help="Parameters with starts and bounds: b1=500,b2=1e-4, 'b1=500 in [0, 1000]', A=@start.npy (default: all params).")
+        help="Parameters with starts and bounds: b1=500,b2=1e-4, 'b1=500 in [0, 1000]', A=@start.npy; 'b=5 by run' has one value"
+             " for each run, 'b=2*a' is linked (default: all params that --at does not fix).")
 @of_option("Outputs to fit (default: all).")
 @option(WHAT, "--sigma", type=OneOf("word", ("absolute", "relative")),
         help="Take the uncertainties after --y y:s as they are (absolute, the default), or only their ratios.")
@@ -217,6 +218,9 @@ def absolute_sigma(options: FitOptions, wanted: Sequence[Comparison], cost: RowL
     if not options.f_scale > 0 or options.f_scale == float("inf"):
         raise AdError(f"--f-scale {options.f_scale}: must be greater than 0 and finite")
     require_fit(options, "fit")
+    lost = options.form == "program" or (options.predict is not None and options.form in ("text", "csv", "tsv"))
+    options.refuse(["against", "interval"] if lost else [], "has no place beside what is written: add --format json")
+    options.refuse(["predict"] if options.form == "program" else [], "has no place in a program: add --format json")
     if cost is not None:
         options.refuse(["sigma", "f_scale"], "has no effect with a log density: its scale is in the expression")
         require_scatter(cost, known)

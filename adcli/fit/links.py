@@ -1,6 +1,7 @@
 """Parameters that are functions of others: `--params 'a=1, b=2*a'`."""
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
@@ -9,6 +10,8 @@ from adcli.input.points import parts, unknown_name
 from adcli.lang.ir import Atom, Program, substitute
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import composed
+
+WORD = re.compile(r"[^\W\d]\w*")
 
 
 def apart(text: str | None) -> tuple[str | None, dict[str, str]]:
@@ -22,7 +25,7 @@ def apart(text: str | None) -> tuple[str | None, dict[str, str]]:
 
 def is_function(text: str, names: Collection[str]) -> bool:
     """True for an expression of these names."""
-    if text[:1] in ("@", "[", ""):
+    if text[:1] in ("@", "[", "") or not {*WORD.findall(text)} & {*names}:
         return False
     try:
         used = [p.name for p in expression(text, "--params").params]

@@ -47,44 +47,41 @@ class Answered(NamedTuple):
 def written(told: Answered, options: ResultOptions) -> Iterator[str]:
     """The fit in the format that is asked for."""
     number = number_format(options.fmt, options.hexadecimal)
-    if told.predicted is not None and options.form in ("text", "csv", "tsv"):
-        yield csv_text(told.predicted, *predicted_cells(told.predicted, number), separator="\t" if options.form == "tsv" else ",")
-        return
-    if told.comparison is not None and options.form in ("csv", "tsv"):
-        title, models = told.comparison
-        yield csv_text(title, *model_cells(models, number), separator="\t" if options.form == "tsv" else ",")
+    separator = "\t" if options.form == "tsv" else ","
+    if (more := [*more_tables(told, number)]) and options.form in ("csv", "tsv", *(["text"] * (told.predicted is not None))):
+        yield csv_text(more[-1][0], *more[-1][1], separator=separator)
         return
     match options.form:
         case "json":
             yield json_text(record(told, number)) + "\n"
         case "csv" | "tsv":
-            yield table(told, number, "\t" if options.form == "tsv" else ",")
+            yield table(told, number, separator)
         case "markdown":
             yield from markdown_table(head(told), rows(told))
             yield "\n"
             yield from (f"- {name}: {x}\n" for name, x in figures(told, lambda x: f"{x:.6g}"))
-            if told.comparison is not None:
-                yield "\n"
-                yield from markdown_table(told.comparison[0], model_cells(told.comparison[1], lambda x: f"{x:.6g}"))
-            if told.predicted is not None:
-                yield "\n"
-                yield from markdown_table(tuple(told.predicted), predicted_cells(told.predicted, lambda x: f"{x:.6g}"))
+            for title, cells in more_tables(told, lambda x: f"{x:.6g}"):
+                yield from ("\n", *markdown_table(title, cells))
         case "latex":
             cells = [[latex_text(c) for c in row] for row in rows(told)]
             yield from booktabs("l" + "r" * (len(head(told)) - 1), [*map(latex_text, head(told))], [cells])
             yield from (f"\n{latex_text(f'{name}: {x}')}\n" for name, x in figures(told, lambda x: f"{x:.6g}"))
-            if told.comparison is not None:
-                title, models = told.comparison
-                cells = [[latex_text(c) for c in row] for row in model_cells(models, lambda x: f"{x:.6g}")]
+            for title, body in more_tables(told, lambda x: f"{x:.6g}"):
+                cells = [[latex_text(c) for c in row] for row in body]
                 yield from ("\n", *booktabs("l" + "r" * (len(title) - 1), [*map(latex_text, title)], [cells]))
-            if told.predicted is not None:
-                body = [[latex_text(c) for c in row] for row in predicted_cells(told.predicted, lambda x: f"{x:.6g}")]
-                yield from ("\n", *booktabs("r" * len(told.predicted), [latex_text(n) for n in told.predicted], [body]))
         case "program":
             yield print_program(fitted_program(told), header=[*header(told, number)])
         case _:
             columns = columns_of(options.output)
             yield from (fitted(part, columns, program=True) for part in text(told, number, columns))
+
+
+def more_tables(told: Answered, number: Number) -> Iterator[tuple[list[str], list[list[str]]]]:
+    """Heads and rows of the tables of models and of predictions, as far as they are asked for."""
+    if told.comparison is not None:
+        yield told.comparison[0], model_cells(told.comparison[1], number)
+    if told.predicted is not None:
+        yield list(told.predicted), predicted_cells(told.predicted, number)
 
 
 def model_lines(title: list[str], body: Sequence[Sequence[Any]]) -> Iterator[str]:

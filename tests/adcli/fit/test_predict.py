@@ -91,6 +91,7 @@ def test_a_fitted_program_is_read_by_eval_and_propagate(tmp_path: Path) -> None:
     (("--predict", "q=1"), 2, "no input 'q'"),
     (("--predict", "a=1"), 2, "no input 'a'"),
     (("--predict", "nowhere.csv"), 2, "nowhere.csv"),
+    (("--predict", "x=1", "--interval", "t"), 2, "--interval has no place beside what is written"),
     (("--predict", ""), 2, "--predict names nothing"),
     (("--coverage", "0.9"), 2, "--coverage is of bands and intervals: add --predict, --interval or --plot"),
     (("--predict", "x=1", "--coverage", "2"), 2, "a probability must lie between 0 and 1"),
