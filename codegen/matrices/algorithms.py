@@ -124,7 +124,7 @@ def triangular(n, columns, row, step, turn, m, b, x, a):
     width = (n + LANES - 1)//LANES*LANES
     for k in range(0, n*columns):
         x[k] = b[k]
-    if regular(n, row, step, m, 0 - turn):
+    if n > 0 and regular(n, row, step, m, 0 - turn):
         replaced(n, columns, width, row, step, turn, m, x, a)
     else:
         undefined(n*columns, x)
@@ -142,7 +142,7 @@ def solve(n, columns, row, step, m, b, x, a, c):
     copied(n, width, row, step, m, a)
     good = regular(n, row, step, m, 0)
     sign = eliminated(n, width, a, columns, x)
-    if good and sign != 0 and regular(n, width, 1, a, 1):
+    if n > 0 and good and sign != 0 and regular(n, width, 1, a, 1):
         replaced(n, columns, width, width, 1, 0, a, x, c)
     else:
         undefined(n*columns, x)

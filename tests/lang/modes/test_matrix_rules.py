@@ -1,4 +1,6 @@
 """Derivatives of operations on matrices, against differences in multiple precision: both modes, and second ones both ways."""
+from collections import Counter
+
 import numpy as np
 import pytest
 from adcli.lang.evaluate import evaluate
@@ -6,6 +8,8 @@ from adcli.lang.lower.frontend import parse
 from adcli.lang.modes.duplicate import duplicate
 from adcli.lang.modes.forward import jvp
 from adcli.lang.modes.reverse import vjp
+from adcli.lang.operations.matrix import MatrixOperation
+from adcli.lang.operations.recurrence import with_statements
 from adcli.lang.passes.pipeline import run
 from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.simplify import simplify
@@ -13,6 +17,8 @@ from multiple_precision import mpmath_arithmetic
 from same_programs import equal
 from session_seed import half
 from well_formed import check
+
+import adcli
 
 N, T, K = 3, 2, 2
 MP = mpmath_arithmetic(50)
@@ -125,3 +131,17 @@ def test_a_zero_seed_at_a_member_of_a_batch_drops_what_it_would_have_caused():
     program = drop_zero_seeds(simplify(vjp(duplicate(parse(text)), ["c"])))
     at = {"S": np.stack([np.eye(2)] * 2), "c": [[1.0, 4.0], [0.0, 0.0]], "d_dx": [[1.0, 1.0], [0.0, 0.0]]}
     assert evaluate(check(program), at)["d_dc"].tolist() == [[0.5, 0.25], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize(("text", "count"), [
+    ("input A(N, N); V = inverse(A); L +=! V(i, j)**2; L += logdet(A) + det(A)", {"inverse": 1, "logdet": 1, "det": 1}),
+    ("input A(N, N), b(N); C = cholesky(A); z = solve_lower(C, b); L +=! z(i)**2 + log(C(i, i))",
+     {"cholesky": 1, "solve_lower": 1, "solve_upper": 3}),
+    ("input A(N, N), b(N); x = solve(A, b); y = solve(A, b); L +=! x(i) * y(i); L += logdet(A) / logdet(A)",
+     {"solve": 2, "logdet": 1, "inverse": 1}),
+    ("input A(T, N, N), b(T, N); s(0) = 0; for t in 0:T { x(t) = solve(A(t), b(t)); q(t) +=! x(t, i) * b(t, i); "
+     "s(t + 1) = s(t) + q(t) + logdet(A(t)) / logdet(A(t)) }; L = s(T)", {"solve": 2, "logdet": 1, "inverse": 1})])
+def test_an_operation_on_one_matrix_is_there_once_with_its_adjoints(text: str, count: dict[str, int]) -> None:
+    """Of a gradient, in loops too: a solve has its transpose besides, which divides the adjoint."""
+    program = adcli.compile(text).grad().program
+    assert Counter(e.op.name for e in with_statements(program.equations) if isinstance(e.op, MatrixOperation)) == count
