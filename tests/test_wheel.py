@@ -69,8 +69,8 @@ def check_everything_is_there(wheel):
     page = [p for p in (ROOT / "adcli" / "explore").rglob("*") if p.suffix in (".js", ".css", ".html")]
     assert {p.relative_to(ROOT).as_posix() for p in page} <= names and page
     assert {"adcli/codegen/scripts/interpreter.js"} <= names
-    sources = {f"{'' if folder == 'adcli' else 'adcli/'}{p.relative_to(ROOT)}" for folder in ("adcli", "lang", "codegen", "samples")
-               for p in (ROOT / folder).rglob("*.py")}
+    sources = {f"{'' if folder == 'adcli' else 'adcli/'}{p.relative_to(ROOT)}"
+               for folder in ("adcli", "lang", "codegen", "samples") for p in (ROOT / folder).rglob("*.py")}
     assert sources == {name for name in names if name.endswith(".py")}
     assert {name.partition("/")[0] for name in names if ".dist-info/" not in name} == {"adcli"}
 
