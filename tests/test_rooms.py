@@ -48,9 +48,10 @@ TESTED_AS = {
     "lang/derive/test_entries.py": ("adcli/task/entries", "lang/derive/linear_statements"),
     "lang/derive/test_taylor.py": ("lang/derive/power_series",),
     "lang/analyse/test_explain.py": ("lang/analyse/findings", "lang/analyse/numeric_rules", "lang/analyse/numeric_sweeps"),
-    "lang/analyse/test_enclosure.py": ("lang/evaluate/interval_arithmetic", "lang/evaluate/intervals"),
+    "lang/analyse/test_enclosure.py": ("lang/evaluate/interval_arithmetic", "lang/evaluate/intervals", "lang/evaluate/special_intervals"),
     "lang/sizes/test_in_bounds.py": ("lang/sizes/binding",),
-    "lang/ir/test_primitives.py": ("lang/ir/rule_programs", "lang/ir/special_functions", "lang/ir/normal_functions"),
+    "lang/ir/test_primitives.py": (
+        "lang/ir/rule_programs", "lang/ir/special_*", "lang/ir/normal_functions", "lang/formulas/*"),
     "codegen/modules/test_runtime.py": ("codegen/nests/*", "codegen/loops/*", "codegen/modules/*"),
     "codegen/modules/test_matrices.py": ("codegen/matrices/*",),
     "codegen/c/test_array_functions.py": (

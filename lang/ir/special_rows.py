@@ -20,7 +20,7 @@ DERIVATIVES: list[str] = []
 """The rows of derivatives."""
 
 
-class Operations:
+class TableOperations:
     """The operations of the table by name, on expressions."""
 
     def __init__(self, table: Table) -> None:
@@ -48,7 +48,7 @@ def formula(place: str) -> Callable[..., Any]:
 
 def enter(row: Callable[..., Fn], table: Table) -> None:
     """Enter the rows."""
-    op = Operations(table)
+    op = TableOperations(table)
 
     def family(name: str, place: str, about: str, **columns: Any) -> None:
         """A function of one number and its derivatives."""
@@ -67,7 +67,7 @@ def enter(row: Callable[..., Fn], table: Table) -> None:
     inverse_rows(row, op)
 
 
-def lbeta_rows(row: Callable[..., Fn], op: Operations) -> None:
+def lbeta_rows(row: Callable[..., Fn], op: TableOperations) -> None:
     """The logarithm of the beta function, whose derivatives are differences of polygamma functions."""
     value, gap_value = formula("beta:lbeta"), formula("beta:polygamma_gap")
     positive = (0.1, 4.0)
@@ -84,7 +84,7 @@ def lbeta_rows(row: Callable[..., Fn], op: Operations) -> None:
         status=(Status(POLE, lambda z, a, b: (a == 0) | (b == 0), nan=True),), about="logarithm of the beta function")
 
 
-def inverse_rows(row: Callable[..., Fn], op: Operations) -> None:
+def inverse_rows(row: Callable[..., Fn], op: TableOperations) -> None:
     """Functions whose derivatives are elementary in their values and arguments."""
     branch, e1, ei = (formula(f"inverses:{name}") for name in ("lambert", "e1", "ei"))
 

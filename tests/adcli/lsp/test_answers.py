@@ -119,7 +119,7 @@ def test_a_change_is_proposed_in_a_long_text_too_where_it_mends():
 
 
 def test_a_change_that_is_certain_is_preferred_and_a_guess_is_not():
-    for written, preferred in (("v = coth(x)", True), ("v = ln(x)", True), ("v = tahn(x)", False), ("v = beta(x, y)", False)):
+    for written, preferred in (("v = coth(x)", True), ("v = ln(x)", True), ("v = tahn(x)", False), ("v = hypt(x, y)", False)):
         text = OpenText(URI, written)
         assert [a.is_preferred for a in diagnostics.quick_fixes(text, 0, len(written))] == [preferred]
 
