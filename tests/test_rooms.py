@@ -48,7 +48,8 @@ TESTED_AS = {
     "lang/derive/test_entries.py": ("adcli/task/entries", "lang/derive/linear_statements"),
     "lang/derive/test_taylor.py": ("lang/derive/power_series",),
     "lang/analyse/test_explain.py": ("lang/analyse/findings", "lang/analyse/numeric_rules", "lang/analyse/numeric_sweeps"),
-    "lang/analyse/test_enclosure.py": ("lang/evaluate/interval_arithmetic", "lang/evaluate/intervals", "lang/evaluate/special_intervals"),
+    "lang/analyse/test_enclosure.py": (
+        "lang/evaluate/interval_arithmetic", "lang/evaluate/intervals", "lang/evaluate/special_intervals"),
     "lang/sizes/test_in_bounds.py": ("lang/sizes/binding",),
     "lang/ir/test_primitives.py": (
         "lang/ir/rule_programs", "lang/ir/special_*", "lang/ir/normal_functions", "lang/formulas/*"),
