@@ -26,8 +26,8 @@ from session_seed import half
 import adcli
 
 CASES: list[dict[str, Any]] = json.loads((DATA / "tensors" / "networks.json").read_text(encoding="utf-8"))["references"]
-OTHERS = ("kepler", "gaussian_process", "optimal_power_flow")
-"""Samples with tensors that are compared with numbers of mpmath, the last with CasADi's derivatives and optimum."""
+OTHERS = ("kepler", "gaussian_process", "optimal_power_flow", "eight_schools", "radon")
+"""Samples with tensors that are compared with numbers of mpmath, of CasADi, and log densities with closed forms and Stan's."""
 CLAMPED = "clamp(z(t, n, h) + r(t, n, h) + b1(h), 0, inf)"
 NOTEBOOK = [c for c in CASES if c["program"] in ("feed_forward", "recurrent")][::2]
 every_case = pytest.mark.parametrize("case", half([pytest.param(c, id=f"{i}-{c['program']}") for i, c in enumerate(CASES)]))

@@ -75,7 +75,7 @@ def test_a_fit_has_its_picture():
     f = adcli.compile("param a = 1; v = a*x")
     assert "plot" not in f.fit({"x": x, "y": 2*x}) and f.fit({"x": x, "y": 2*x}, plot=True).x == [2.0]
     seen = f.fit({"x": x, "y": 2*x}, plot=True).plot
-    assert seen["rows"][-1] == {"x": 1.0, "v": 2.0, "v_fit": 2.0, "v_residual": 0.0} and "residual against x" in seen.caption
+    assert seen["rows"][-1] == {"x": 1.0, "v": 2.0, "v_fit": 2.0, "v_residual": 0.0} and "residual of v against x" in seen.caption
 
 
 @pytest.mark.parametrize("call, told", [

@@ -79,7 +79,7 @@ def test_the_vector_library_is_called_where_it_has_a_function(monkeypatch: pytes
     asked, made = [], jit.object_code
     monkeypatch.setattr(jit, "object_code", lambda text, cpu=None, level=2: asked.append((text, level)) or made(text, cpu, level))
     program, lanes = everything(), veclib.lanes()
-    compile_program(program)
+    compile_program(program, level=2)
     compile_program(program, 1, level=0)
     host = {s for s in llvm.emit(program, lanes, veclib.host()).entry.externals if s.startswith("_ZGV")}
     assert bool(host) == bool(veclib.host().symbol("sin", 1, lanes)) and all(s in asked[0][0] for s in host)
