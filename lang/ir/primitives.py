@@ -406,9 +406,11 @@ sign: Fn = row("sign", "r>r", lambda t, z, x: where_nan(x, t), status=(at(JUMP, 
 relu = row("relu", "r>r", lambda t, z, x: When(~(x <= 0), or_nan(t, x > 0)), pieces="hinge", vanishes=True,
            value=lambda x: select(x <= 0, 0, x), status=(at(KINK, lambda z, x: x == 0),), about="x where it is positive, else 0")
 relu2 = row("relu2", "r>r", lambda t, z, x: t * (2 * relu(x)), vanishes=True, saturates=True, pieces="hinge",
-            value=lambda x: relu(x) * relu(x), status=(at(KINK, lambda z, x: x == 0, order=2),), about="square of relu(x), whose first derivative has a kink at 0")
+            value=lambda x: relu(x) * relu(x), status=(at(KINK, lambda z, x: x == 0, order=2),),
+            about="square of relu(x), whose first derivative has a kink at 0")
 row("relu3", "r>r", lambda t, z, x: t * (3 * relu2(x)), vanishes=True, saturates=True, pieces="hinge",
-    value=lambda x: relu(x) * relu2(x), status=(at(KINK, lambda z, x: x == 0, order=3),), about="cube of relu(x), whose second derivative has a kink at 0")
+    value=lambda x: relu(x) * relu2(x), status=(at(KINK, lambda z, x: x == 0, order=3),),
+    about="cube of relu(x), whose second derivative has a kink at 0")
 clamp = row("clamp", "rrr>r",
             lambda t, z, x, lo, hi: When(~(((x < lo) | (x > hi)) & (z == z)), or_nan(t, z == z)),
             lambda t, z, x, lo, hi: When(~(((lo <= x) | (lo > hi)) & (z == z)), or_nan(t, z == z)),
