@@ -17,7 +17,7 @@ from adcli.api.methods import Batching, Inspection, MatrixColumns, Origin, Solvi
 from adcli.api.words import OneOrMore, in_order, names, one_of, says_python, together, truth, word
 from adcli.codegen.machine.kernel import COMPILING, Kernel, run
 from adcli.input.points import complete
-from adcli.lang.ir import LEVELS, Atom, Equation, Param, Program, Result, Var, has_tensors
+from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Param, Program, Result, Var, has_tensors
 from adcli.lang.ir.errors import AdError
 from adcli.lang.operations.precision import PRECISIONS
 from adcli.lang.printing.printer import print_program
@@ -63,7 +63,17 @@ def load(path: str | os.PathLike[str], *, exact_order: bool = False, precision: 
         raise AdError(f"no file can have this name: {error}") from None
     source = decode(data, os.fsdecode(path) if asked is None else asked.path)
     source = replace(source if asked is None else read(source, asked), exact_order=bool(exact_order), checkpoint=bool(checkpoint))
-    return Function(parse_source(source), precision=one_of("precision", precision, [*PRECISIONS]), fast_math=bool(fast_math))
+    program = parse_source(source) if asked is None else without_fixed(parse_source(source))
+    return Function(program, precision=one_of("precision", precision, [*PRECISIONS]), fast_math=bool(fast_math))
+
+
+def without_fixed(program: Program) -> Program:
+    """The program with inputs that can have one value only, as a number of steps, as constants."""
+    known: dict[Atom, Atom] = {p.var: Lit(p.low) for p in program.params
+                              if p.low is not None and p.low == p.high and not p.var.shape}
+    return replace(program, params=tuple([p for p in program.params if p.var not in known]),
+                   equations=tuple([e.substituted(known) for e in program.equations]),
+                   results=tuple([replace(r, atom=known.get(r.atom, r.atom)) for r in program.results])) if known else program
 
 
 def compile(program: str | Callable[..., Any], name: str = "<text>", *, exact_order: bool = False,

@@ -268,8 +268,12 @@ def first_outside(column: np.ndarray, low: float, high: float) -> float | None:
 
 
 def out_of_range(p: Param, x: float, source: Source | None, place: Sequence[int] = ()) -> Note:
-    """The remark on an input, or an element of it, that leaves the range it was declared with."""
+    """The remark on an input, or an element of it, that leaves the range it was declared with. AdError where that is one number:
+    the program is written for no other, as where it has so many steps."""
     element = f"({', '.join(map(str, place))})" if place else ""
+    if p.low == p.high:
+        raise AdError(f"{p.name}{element} = {x!r}, but the program is written for {p.name} = {p.low!r}",
+                      help=f"give each value of '{p.name}' a run of its own: ⟦--at {p.name}={x:g}⟧")
     return Note(f"{p.name}{element} = {x!r} is outside its range [{p.low!r}, {p.high!r}]", None, source)
 
 

@@ -22,8 +22,9 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse_source
 from adcli.lang.printing.format import format_tree
 from adcli.lang.syntax.parse import parse_tree
+from command import adcli, succeeds
 
-from adcli.api.function import Function
+from adcli.api.function import Function, load
 from adcli.input.programs import read_source
 from adcli.readers.names import NAMED, definition_of, renamed, row_of
 from adcli.readers.written import TextOrigin
@@ -216,3 +217,14 @@ def test_the_derivatives_are_those_of_jax(case: str) -> None:
         np.testing.assert_allclose(found[output], value, rtol=1e-12, atol=1e-13)
         for name, expected in zip(names, rows, strict=True):
             np.testing.assert_allclose(found[f"d{output}_d{name}"], expected, rtol=1e-10, atol=1e-12)
+
+
+def test_a_number_of_steps_is_no_other_one_than_the_program_is_written_for(tmp_path: Path) -> None:
+    """No value of fewer steps for a row, or a call, that asks for more."""
+    file = tmp_path / "m.py"
+    file.write_text("def f(x, n=3):\n    for i in range(n):\n        x = x*x\n    return x\n")
+    ended = adcli("eval", f"{file}:f", stdin=b"x,n\n2,3\n2,4\n")
+    assert ended.code == 2 and "n = 4.0, but the program is written for n = 3.0" in ended.err
+    assert succeeds("eval", f"{file}:f", "--at", "x=2,n=4").out == "f = 65536.0\n"
+    f = load(f"{file}:f")
+    assert f.inputs == ("x",) and f(x=2.0) == {"f": 256.0}
