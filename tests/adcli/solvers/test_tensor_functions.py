@@ -55,6 +55,7 @@ def test_a_pattern_is_kept_for_points_that_have_it(text, points):
             assert found.nnz == again.nnz and (found.toarray() == again.toarray()).all()
 
 
+@pytest.mark.no_cover
 def test_a_loop_of_a_million_operations_has_the_matrix_of_its_steps():
     f = adcli.compile("input x(N)\nh(0, i) = x(i)\nfor t in 0:100 { h(t+1, i) = 0.5*h(t, i)**2 + h(t, i) }\nv +=! h(100, i)")
     x = np.linspace(-0.5, 0.01, 10_000)

@@ -161,6 +161,7 @@ def well_formed(row: str) -> None:
 # ---------------------------------------------------------------- points, files, faults
 
 
+@pytest.mark.no_cover
 def test_a_long_program_is_one_long_table():
     text = "".join(f"x{i + 1} = sin(x{i}) * 0.5 + x{i}\n" for i in range(1000))
     ended = succeeds("trace", "-", "--at", "x0=1", "--tangent", "x0=1", "--cotangent", "x1000=1", stdin=text.encode())

@@ -749,6 +749,7 @@ def test_processes_that_share_a_cold_cache(folder):
     assert len(files(folder)) <= 2 and not broken(folder)   # the run, and the digest of our own files
 
 
+@pytest.mark.no_cover
 def test_killed_at_random_moments(tmp_path):
     killed, _ = kill_at_random(12, tmp_path / "killed")
     assert killed > 0

@@ -245,6 +245,7 @@ def test_a_reference_may_end_where_the_code_does(some, there):
             load(bytes(changed), entry)
 
 
+@pytest.mark.no_cover
 def test_changed_bytes_are_loaded_or_refused_and_nothing_else(some):
     """Loading is safe whatever the object says; running is another matter, which the checksum of the cache sees to."""
     code, entry = some

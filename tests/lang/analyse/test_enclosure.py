@@ -332,6 +332,7 @@ def test_overestimation_is_small_and_never_understated(source, box, least, most,
     assert (hi - lo) <= factor * (most - least)
 
 
+@pytest.mark.no_cover
 def test_a_long_program_is_bounded_without_bisection():
     lines = "\n".join(["s = x"] + [f"s = s * 0.5 + sin(s) / {i + 3}" for i in range(4000)] + ["v = s"])
     known = enclose(gradient(parse(lines)), {"x": (0.0, 0.1)})

@@ -249,6 +249,7 @@ def test_exactly_what_the_derivative_program_gives_is_explained(data):
                     assert cause.kind in kinds
 
 
+@pytest.mark.no_cover
 def test_long_programs_take_linear_time():
     """33 times as many equations may take no more than about that many times as long."""
     def seconds(n):

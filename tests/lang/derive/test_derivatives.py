@@ -101,6 +101,7 @@ def test_a_colour_that_mixes_columns_is_noticed():
     assert evaluated(program, *carried_out(program, wrong)) != evaluated(program, *carried_out(program, right))
 
 
+@pytest.mark.no_cover
 def test_the_hessian_of_rosenbrocks_function_of_1000_variables():
     steps: list[derivatives.DerivationStep] = []
     made = hessian(parse(rosenbrock(1000)), steps=steps)

@@ -353,6 +353,7 @@ def test_a_high_order():
     assert all(math.isfinite(found[r.name]) for r in derived.results)
 
 
+@pytest.mark.no_cover
 def test_a_chain_of_rules_longer_than_the_recursion_limit_allows():
     assert coefficients(parse("v = lgamma(x)"), 130, {"x": 2.0}, {"x": 1.0})[130] == pytest.approx(
         -reference_zeta_tail(130), rel=1e-10)
@@ -364,6 +365,7 @@ def reference_zeta_tail(k: int) -> float:
     return float(-(mpmath.zeta(k) - 1) / k)
 
 
+@pytest.mark.no_cover
 def test_a_long_program_takes_no_recursion():
     lines = ["a = x"] + ["a = sin(a) + x", "a = a*a - 1", "a = a/(2 + a*a)"] * 1_000
     p = parse("\n".join([*lines, "v = a"]))

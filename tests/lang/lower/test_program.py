@@ -107,6 +107,7 @@ def test_notes() -> None:
                      "'sin' hides the function of that name"]
 
 
+@pytest.mark.no_cover
 def test_a_long_chain_of_functions() -> None:
     chain = "".join(f"def f{i + 1}(x) = f{i}(x) + 1\n" for i in range(10_000))
     assert len(parse("def f0(x) = x * 2\n" + chain + "v = f10000(x)").equations) == 10_001

@@ -225,6 +225,7 @@ def test_what_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         hessian_elements(program, at, ["x"])
 
 
+@pytest.mark.no_cover
 def test_a_banded_hessian_of_many_elements() -> None:
     """Rosenbrock (1960): f″ is tridiagonal."""
     n = 50_000
