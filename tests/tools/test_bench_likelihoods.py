@@ -1,21 +1,22 @@
-"""The comparison of log densities with stanli: that both sides compute the same numbers."""
+"""The comparison of log densities with stanli: that both sides compute the same numbers; how fast they are is no matter for a
+test."""
 from __future__ import annotations
 
-import numpy as np
+import importlib.util
+import subprocess
+import sys
+
 import pytest
-
-pytestmark = pytest.mark.engine
-bench = pytest.importorskip("bench_likelihoods")
+from places import ROOT
 
 
-@pytest.mark.parametrize("name", bench.ROWS)
-def test_both_sides_have_one_value_and_gradient(name: str) -> None:
-    ours, theirs, u, order = bench.sides(bench.ROWS[name])
-    (value, gradient), (wanted, slopes) = ours(u), theirs(np.ascontiguousarray(u[order]))
-    assert value == pytest.approx(wanted, rel=1e-11)
-    np.testing.assert_allclose(gradient[order], slopes, rtol=1e-9, atol=1e-9 * np.max(np.abs(slopes)))
-
-
-def test_the_table_has_a_line_for_a_row() -> None:
-    line, ratio, apart = bench.measured("AR(5)", bench.ROWS["AR(5)"], 0.0)
-    assert line.startswith("AR(5)") and ratio > 0 and apart < 1e-11
+@pytest.mark.engine
+@pytest.mark.skipif(importlib.util.find_spec("stanli") is None, reason="no stanli")
+def test_both_sides_have_one_value_and_gradient() -> None:
+    """In a process of its own: stanli brings an LLVM, and ends a process that has others, too."""
+    ended = subprocess.run([sys.executable, ROOT / "tests" / "tools" / "bench_likelihoods.py", "--seconds", "0"],
+                           capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    head, *rows, mean = ended.stdout.splitlines()
+    assert head.split() == ["adcli", "stanli", "ratio", "agree"] and mean.startswith("geometric mean") and len(rows) == 11
+    assert all(float(row.split()[-1]) < 1e-11 for row in rows)
