@@ -118,7 +118,7 @@ class Levels:
 
 @paused()
 def with_status(program: Program, primal: Program, wrt: Collection[str]) -> Program:
-    """`program`, a derivative of `primal` with the same inputs first, with its status as a last result."""
+    """`program`, a derivative of `primal` with the same inputs first, with its status as a last result. It states no problem."""
     b = Builder()
     levels, copy = Levels(b), _Copy(primal, program, b)
     with copy.taken_over(levels):
@@ -133,7 +133,8 @@ def with_status(program: Program, primal: Program, wrt: Collection[str]) -> Prog
     values = {r.name: value for r in primal.results if isinstance(r.atom, Var) and isinstance(value := results[r.atom], Var)}
     not_finite(b, program, values, levels)
     worst = Result(Names.of(program).fresh("status"), levels.worst())
-    return replace(program, equations=(*program.equations, *copy.equations(), *b.equations), results=(*program.results, worst))
+    return replace(program, equations=(*program.equations, *copy.equations(), *b.equations), results=(*program.results, worst),
+                   problem=None)
 
 
 class _Copy:

@@ -1,6 +1,7 @@
 """Python functions as programs: a corpus in the styles people use, against Python itself and against JAX."""
 from __future__ import annotations
 
+import ast
 import builtins
 import contextlib
 import importlib
@@ -198,8 +199,16 @@ def of_jax() -> dict[str, Any]:
             "scipy.stats": jax.scipy.stats, "jax.scipy.special": jax.scipy.special}
 
 
+def stores_elements(case: str) -> bool:
+    """True if a function assigns to elements of arrays, as JAX does not."""
+    file, _, function = case.partition(":")
+    found = next(d for d in ast.parse((FOLDER / f"{file}.py").read_text()).body
+                 if isinstance(d, ast.FunctionDef) and d.name == function)
+    return any(isinstance(x, ast.Subscript) and isinstance(x.ctx, ast.Store) for x in ast.walk(found))
+
+
 @pytest.mark.engine
-@pytest.mark.parametrize("case", [*POINTS][::3])   # all hold, in a minute
+@pytest.mark.parametrize("case", [case for case in POINTS if not stores_elements(case)][::3])
 def test_the_derivatives_are_those_of_jax(case: str) -> None:
     jax = pytest.importorskip("jax")
     point = POINTS[case]
