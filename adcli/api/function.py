@@ -45,11 +45,10 @@ CALLED = tuple(name for name, row in VERBS.items() if row.module is None)
 def load(path: str | os.PathLike[str], *, exact_order: bool = False, precision: str = "double",
          checkpoint: bool = False, fast_math: bool = False) -> Function:
     """The Function of a program file, or of a function in a file of another language, `model.py:f`. AdError if it is no program,
-    OSError if it cannot be read. With `exact_order` sums of
-    products of tensors are taken as they are written, whatever they cost. `precision` is double or single: that of its code, of
-    its derivatives and of the arrays that they give. With `checkpoint` loops keep few of their steps and compute the others
-    again, in less memory and to the same bits. With `fast_math` code may fuse products with sums and multiply by reciprocals, and
-    subnormal numbers count as 0 in it."""
+    OSError if it cannot be read. With `exact_order` sums of products of tensors are taken as they are written, whatever they
+    cost. `precision` is double or single: that of its code, of its derivatives and of the arrays that they give. With
+    `checkpoint` loops keep few of their steps and compute the others again, in less memory and to the same bits. With
+    `fast_math` code may fuse products with sums and multiply by reciprocals, and subnormal numbers count as 0 in it."""
     from adcli.lang.lower.frontend import parse_source
     from adcli.lang.syntax.source import decode
     if not isinstance(path, str | bytes | os.PathLike):

@@ -89,7 +89,7 @@ def loss_text(loss: str) -> str:
 
 
 def cost_of(loss: str, priors: Sequence[str]) -> RowLoss | None:
-    """What is minimised, None for the squares and losses of least squares."""
+    """The objective, None for the squares and losses of least squares."""
     if loss in LOSSES and not priors:
         return None
     if loss in LOSSES and loss != "linear":
@@ -107,7 +107,7 @@ def require_scatter(cost: RowLoss, known: bool) -> None:
 
 
 class RowLoss(NamedTuple):
-    """What is minimised where it is not the squares of residuals: the expression of a loss, that of log priors."""
+    """An objective other than the squares of residuals: the expression of a loss, that of log priors."""
 
     loss: str
     prior: str | None

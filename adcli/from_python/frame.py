@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ast
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, Self
 
@@ -15,7 +16,7 @@ from adcli.readers.draft import DraftLine, DraftLoop, Range, Ref, Variable, numb
 ZERO = Affine()
 
 
-class PythonFrame:
+class PythonFrame(ABC):
     """Names with their values, and the lines that are made. In an arm of an `if` a name makes a line only once it is read."""
 
     def __init__(self, reading: PythonReading, values: dict[str, Any], lines: list[DraftLine | DraftLoop],
@@ -45,60 +46,62 @@ class PythonFrame:
         return self.reading.span(node)
 
     def fault(self, node: ast.AST, message: str, help: str | None = None) -> AdError:
-        """What cannot be read, at its place, and what could."""
+        """The error for what cannot be read, at its place, with what could."""
         return self.reading.fault(node, message, help)
 
     def refuse(self, node: ast.AST, message: str, help: str | None = None) -> NoReturn:
-        """The same where a value is expected."""
+        """Raise this error, where a value is expected."""
         raise self.reading.fault(node, message, help)
 
     def equal(self, x: Affine, y: Affine, node: ast.AST) -> None:
         """Take two extents for equal from now on."""
         self.reading.equal(x, y, node)
 
-    # What the classes above this one know.
+    # The parts of Python that are built on this one.
 
+    @abstractmethod
     def ranked(self, a: Array, least: int, node: ast.AST) -> Array:
         """An array of at least so many dimensions."""
-        raise NotImplementedError
 
+    @abstractmethod
     def count(self, a: Array, node: ast.AST) -> Array:
         """The number of elements of an array."""
-        raise NotImplementedError
 
+    @abstractmethod
     def transposed(self, a: Array) -> Array:
-        raise NotImplementedError
+        """The transpose."""
 
+    @abstractmethod
     def matrix_product(self, a: Array, b: Array, node: ast.AST) -> Array:
-        raise NotImplementedError
+        """The product of two matrices, or vectors."""
 
+    @abstractmethod
     def taken(self, a: Array, node: ast.Subscript) -> Any:
         """The part of an array that subscripts choose."""
-        raise NotImplementedError
 
+    @abstractmethod
     def indexed(self, node: ast.ListComp | ast.GeneratorExp) -> Array | None:
         """A comprehension as an array of its elements; None where they can be written out."""
-        raise NotImplementedError
 
+    @abstractmethod
     def turns(self, value: Any, node: ast.AST) -> Indexed | None:
-        """What is iterated over, where its length is a size."""
-        raise NotImplementedError
+        """The items of a loop, where their number is a size."""
 
+    @abstractmethod
     def of_file(self, f: Defined, args: list[Any], named: dict[str, Any], node: ast.Call) -> Any:
         """The value of a call of a function of the file."""
-        raise NotImplementedError
 
+    @abstractmethod
     def store(self, target: ast.expr, value: Any, node: ast.AST) -> None:
         """Assign to an element."""
-        raise NotImplementedError
 
+    @abstractmethod
     def run(self, todo: list[Any]) -> Any:
         """Do statements, the last of the list first; gives what is returned."""
-        raise NotImplementedError
 
+    @abstractmethod
     def result(self, function: ast.FunctionDef) -> Any:
         """The value that a function returns."""
-        raise NotImplementedError
 
     # Values into lines.
 

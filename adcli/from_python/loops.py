@@ -18,14 +18,14 @@ from adcli.lang.tree.nodes import Call, Node, Op
 from adcli.readers.draft import DraftLine, DraftLoop, Ref, Variable, Whole
 
 NEUTRAL: dict[type[ast.operator], tuple[int, str]] = {ast.Add: (0, "+=!"), ast.Sub: (0, "+=!"), ast.Mult: (1, "*=!")}
-"""What sums and products begin with."""
+"""The neutral elements of sums and products."""
 
 
 class SizeLoops(PythonCalls):
     """SizeLoops and comprehensions over sizes."""
 
     def turns(self, value: Any, node: ast.AST) -> Indexed | None:
-        """What is iterated over, where its length is a size or a sum of sizes."""
+        """The items of a loop, where their number is a size or a sum of sizes."""
         if isinstance(value, Array) and not value.shape and value.loose:
             value = self.ranked(value, 1, node)
         if isinstance(value, Indexed):
@@ -77,7 +77,7 @@ class SizeLoops(PythonCalls):
                 self.values[n] = self.after(self.values.get(n), frame.values[n], t, over.extent)
 
     def after(self, before: Any, value: Any, t: Index, extent: Affine) -> Any:
-        """What a name is behind a loop: what the last turn gave it, or a list of what all turns put there."""
+        """The value of a name behind a loop: that of the last turn, or a list of what all turns put there."""
         lists = isinstance(before, Several) and isinstance(value, Several) and not before.items and len(value.items) == 1
         if lists and isinstance(item := value.items[0], Array):
             item = self.one_array(item, (0, 0))
@@ -127,7 +127,7 @@ class SizeLoops(PythonCalls):
         self.lines.append(DraftLoop(t, ZERO, extent, frame.lines, span))
 
     def summed(self, name: str, kind: type[ast.operator], each: Array, t: Index, extent: Affine, s: ast.For) -> None:
-        """What all turns add to a name, or multiply it by."""
+        """The terms that all turns add to a name, or the factors."""
         span, (neutral, symbol) = self.span(s), NEUTRAL[kind]
         total = self.reduced(symbol, each.shape, lambda at, inner: at_turn(each.element(at), t, inner[0]), [extent], span)
         before = self.settled(self.values[name], span)

@@ -68,11 +68,11 @@ class PythonReading:
         return self.offset(node.lineno, node.col_offset), self.offset(end, node.end_col_offset or 0)
 
     def fault(self, node: ast.AST, message: str, help: str | None = None) -> AdError:
-        """What cannot be read, at its place, and what could."""
+        """The error for what cannot be read, at its place, with what could."""
         return AdError(message, self.span(node), help, self.source)
 
     def refuse(self, node: ast.AST, message: str, help: str | None = None) -> NoReturn:
-        """The same where a value is expected."""
+        """Raise this error, where a value is expected."""
         raise self.fault(node, message, help)
 
     # What the file says, which `PythonFile` knows.

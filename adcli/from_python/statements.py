@@ -45,7 +45,7 @@ Todo = ast.stmt | Turn | LoopEnd | Repeat
 
 
 class PythonStatements(SizeLoops):
-    """What the statements of a function do."""
+    """The statements of a function."""
 
     def result(self, function: ast.FunctionDef) -> Any:
         """The value that a function returns."""

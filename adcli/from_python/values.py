@@ -92,7 +92,7 @@ class Absent:
 
 
 class Indexed:
-    """What is iterated over, of a length that is a size: the item of each turn."""
+    """The items of a loop whose number of turns is a size, one for each turn."""
 
     def __init__(self, extent: Affine, item: Callable[[Affine], Any]) -> None:
         self.extent, self.item = extent, item

@@ -94,7 +94,7 @@ class Residuals:
         return cost(self(b)[0], loss)
 
     def local(self, b: Vector, loss: Loss) -> LocalModel:
-        """What the method of Levenberg and Marquardt asks for."""
+        """The local model of the method of Levenberg and Marquardt."""
         return LocalModel(self.cost(b, loss), *loss.modified(*self(b)))
 
     def fixed(self, j: int, x: float) -> Residuals:

@@ -65,7 +65,7 @@ def functions(path: str, language: str | None) -> list[str]:
 
 
 def known_of(at: Sequence[str]) -> tuple[dict[str, object], dict[str, int]]:
-    """What a point says of its inputs: numbers, and how many dimensions lists and arrays have."""
+    """The inputs of a point: numbers, and how many dimensions lists and arrays have."""
     values: dict[str, object] = {}
     ranks: dict[str, int] = {}
     for text in at:

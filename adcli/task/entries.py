@@ -125,7 +125,7 @@ class StatementEntries:
         if too_many(made, sizes):
             return by_sweeps()
         mine, swept = operations(made, sizes)
-        if mine > max(LONG * swept, SHORT):
+        if are_many(mine, swept):
             with suppress(TooManyEdges):
                 other = by_sweeps()
                 if other.sweeps * swept < mine:
@@ -179,6 +179,11 @@ def operations(made: EntryProgram, sizes: Mapping[str, int]) -> tuple[int, int]:
     return length_of_sizes(made.values, sizes), length_of_sizes(made.swept, sizes)
 
 
+def are_many(entries: int, swept: int) -> bool:
+    """True if the operations of entries are so many, beside those of a sweep, that sweeps may be fewer."""
+    return entries > max(LONG * swept, SHORT)
+
+
 def element_matrix(program: Program, at: Mapping[str, Any], kind: MatrixKind, wrt: Sequence[str]) -> ElementMatrix:
     """The Jacobian of all outputs, or the Hessian of the one output, by the elements of the inputs `wrt` at a point, which has
     every input: the places of its entries where statements make these, else what edges between elements say."""
@@ -189,7 +194,7 @@ def element_matrix(program: Program, at: Mapping[str, Any], kind: MatrixKind, wr
         if too_many(made, sizes := sizes_at(program, at)):
             return by_edges_or_full(program, at, kind, wrt, "statements have many points")
         mine, swept = operations(made, sizes)
-        if mine > max(LONG * swept, SHORT):
+        if are_many(mine, swept):
             with suppress(TooManyEdges):
                 return matrix_by_edges(program, at, kind, wrt)._replace(
                     pattern_from=f"element by element: statements would be {mine:,} operations, a sweep is {swept:,}")

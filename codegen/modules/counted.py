@@ -85,7 +85,7 @@ class CountedKernel:
 
 
 def made_once(make: Callable[[], TensorKernel]) -> Callable[[], TensorKernel]:
-    """What is made at the first call, by one of the threads that ask for it."""
+    """A value made at the first call, by one of the threads that ask for it."""
     made, lock = cache(make), Lock()
 
     def kernel() -> TensorKernel:

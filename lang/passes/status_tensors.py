@@ -170,7 +170,7 @@ def is_special(b: Builder, e: Equation, use: Liveness) -> Expr:
 
 
 def found_equal(b: Builder, e: Equation[MatrixOperation]) -> Expr:
-    """Whether a number is equal to the last element that is at most it."""
+    """True if a number is equal to the last element that is at most it."""
     op, (vector, number) = e.op, e.op.sources
     at = Comprehension(ranges=op.ranges, guards=op.guards, write=op.write, shape=op.shape)
     last = whole_numbers(b, computed(b, at, lambda n: select(n > 1, n - 1, 0), [(e.outs[0], op.write)], e.args))

@@ -35,7 +35,7 @@ def is_matrix_call(scope: EquationScope, node: Node) -> bool:
 
 
 def finds_places(scope: EquationScope, node: Node) -> bool:
-    """Whether a node calls an operation whose result is a whole number."""
+    """True if a node calls an operation whose result is a whole number."""
     return type(node) is Call and node.name == SEARCH and is_matrix_call(scope, node)
 
 
@@ -189,7 +189,7 @@ class MatrixStatement(TensorStatement):
         return MatrixOperand(root, atom, Read(b.argument(atom), subscripts), atom.shape[len(nodes):], turned)
 
     def has_elements(self, root: Node) -> bool:
-        """Whether an expression reads tensors."""
+        """True if an expression reads tensors."""
         names = {*names_in(root), *(n.name for n in postorder(root) if type(n) is Call)}
         return any(shape_of(self.scope.env.get(name, POISON)) for name in names)
 
