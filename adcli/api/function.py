@@ -17,7 +17,7 @@ from adcli.api.methods import Batching, Inspection, MatrixColumns, Origin, Solvi
 from adcli.api.words import OneOrMore, in_order, names, one_of, says_python, together, truth, word
 from adcli.codegen.machine.kernel import COMPILING, Kernel, run
 from adcli.input.points import complete
-from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Param, Program, Result, Var, has_tensors
+from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Param, Program, Result, Var, has_tensors, substitute
 from adcli.lang.ir.errors import AdError
 from adcli.lang.operations.precision import PRECISIONS
 from adcli.lang.printing.printer import print_program
@@ -70,9 +70,7 @@ def without_fixed(program: Program) -> Program:
     """The program with inputs that can have one value only, as a number of steps, as constants."""
     known: dict[Atom, Atom] = {p.var: Lit(p.low) for p in program.params
                               if p.low is not None and p.low == p.high and not p.var.shape}
-    return replace(program, params=tuple([p for p in program.params if p.var not in known]),
-                   equations=tuple([e.substituted(known) for e in program.equations]),
-                   results=tuple([replace(r, atom=known.get(r.atom, r.atom)) for r in program.results])) if known else program
+    return replace(substitute(program, known), params=tuple([p for p in program.params if p.var not in known]))
 
 
 def compile(program: str | Callable[..., Any], name: str = "<text>", *, exact_order: bool = False,
