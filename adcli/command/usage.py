@@ -18,6 +18,14 @@ PROGRAM, WHAT, WHERE, EMIT, WRITTEN, TRUST, OTHER = GROUPS = (
     "Program", "What is computed", "Points and rows", "A program instead of numbers", "Output", "How far to trust the numbers",
     "Other")
 """The purposes that help texts group options by, in their order."""
+FEW = 12
+"""Options that `adcli VERB --help` shows at most."""
+WANTED_FIRST = tuple("""
+    --help --help-all --expression --at --data --y --params --equation --subject-to --predict --against --stage --tangent --cotangent
+    --of --wrt --order --maximize --uncertainties --loss --interval --monte-carlo --second-order --correlation --coverage
+    --plot --derivatives --points --rows --seconds --limit --returns --check --element --pattern --scaled --emit
+    --format --output --status --explain --sum --mode --style --digits --fmt""".split())
+"""The order in which options are wanted: the first ones that a verb has are those that its short help shows."""
 
 
 class Completed(click.Parameter):
@@ -40,6 +48,19 @@ class Option(Completed, click.Option):
         self.group = group
 
 
+def help_of_all(ctx: click.Context, parameter: click.Parameter, given: bool) -> None:
+    """Write the help with every option, and end."""
+    if given:
+        click.echo(full_help(ctx), color=ctx.color)
+        ctx.exit()
+
+
+def full_help(ctx: click.Context) -> str:
+    """The help of a command with every option."""
+    ctx.meta[__name__] = None
+    return ctx.get_help()
+
+
 class Command(click.Command):
     """A command whose help has its options by purpose and ends with examples, and which refuses options given twice."""
 
@@ -47,17 +68,27 @@ class Command(click.Command):
         super().__init__(*args, **attributes)
         self.examples = tuple(examples)
 
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        every = super().get_params(ctx)
+        few = sum(isinstance(p, click.Option) for p in every) <= FEW
+        return [*every, click.Option(["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=help_of_all,
+                                     hidden=few, help="Show every option and exit.")]
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        options = [p for p in self.get_params(ctx) if isinstance(p, click.Option)]
+        shown = sorted(options, key=place_of)[:ctx.meta.get(__name__, FEW)]
         groups: dict[str, list[tuple[str, str]]] = {group: [] for group in GROUPS}
-        for parameter in self.get_params(ctx):
-            if isinstance(parameter, click.Option) and (record := parameter.get_help_record(ctx)):
-                groups[getattr(parameter, "group", OTHER)].append(record)
-            elif parameter.name == "program":
-                groups[PROGRAM].append(("PROGRAM", "A file, - for standard input, or FILE.py:FUNCTION."))
+        if any(p.name == "program" for p in self.params):
+            groups[PROGRAM].append(("PROGRAM", "A file, - for standard input, or FILE.py:FUNCTION."))
+        for option in options:
+            if option in shown and (record := option.get_help_record(ctx)):
+                groups[getattr(option, "group", OTHER)].append(record)
         for group, records in groups.items():
             if records:
                 with formatter.section(group):
                     formatter.write_dl(records)
+        if len(shown) < len(options):
+            formatter.write(f"\n{len(options) - len(shown)} more options: {ctx.command_path} --help-all\n")
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Examples"):
@@ -90,6 +121,11 @@ class Command(click.Command):
             return f" (for a point: --at {quoted(word)})"
         rows = word and not word.startswith("-") and "data" in known
         return f" (for a table of rows: --data {word})" if rows else ""
+
+
+def place_of(option: click.Option) -> int:
+    """The place of an option in the order in which options are wanted."""
+    return min((WANTED_FIRST.index(o) for o in option.opts if o in WANTED_FIRST), default=len(WANTED_FIRST))
 
 
 class OneOf(click.ParamType):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adcli.command.usage import WRITTEN, Command, OneOf, Option
+from adcli.command.usage import WRITTEN, Command, OneOf, Option, full_help, options_of
 from adcli.lang.ir.errors import AdError, unknown
 from adcli.output.streams import columns_of
 from adcli.output.version import __version__
@@ -35,7 +35,7 @@ def completions(context: click.Context, parameter: click.Parameter, incomplete: 
 @click.argument("topic", nargs=-1, shell_complete=completions)
 @click.pass_context
 def help_command(context: click.Context, topic: tuple[str, ...]) -> int:
-    """A chapter of the manual, or the help of a verb; without TOPIC, the list of them.
+    """A chapter of the manual, or every option of a verb; without TOPIC, the list of them. Any other word is looked for.
 
     On a terminal the text goes through $PAGER (less) and is coloured unless NO_COLOR is set; see adcli help environment.
     """
@@ -52,16 +52,34 @@ def text(context: click.Context, topic: str) -> str:
     styled = wanted(sys.stdout)
     if not topic:
         return render(blocks(contents(context)), width, styled)
-    if topic in TOPICS:
-        return render(chapter(topic), width, styled)
+    parts = [render(chapter(topic), width, styled)] if topic in TOPICS else []
     if topic in verbs(context):
         with verb(context, topic) as inner:
-            return f"{inner.get_help()}\n"
-    from adcli.manual.functions import names
-    if topic in names():
-        raise AdError(f"no topic '{topic}'", help=f"for the function: adcli functions {topic}")
+            parts.append(f"{full_help(inner)}\n")
+    if parts:
+        return "\n".join(parts)
+    if found := findings(context, topic):
+        return render(blocks(found), width, styled)
     from adcli.command.synonyms import VERB_SYNONYMS
     raise unknown("topic", topic, [*TOPICS, *(v for v in verbs(context) if v not in TOPICS)], VERB_SYNONYMS)
+
+
+def findings(context: click.Context, topic: str) -> str:
+    """Where functions, options and the manual have a word, as Markdown; nothing where none has."""
+    from adcli.manual.functions import functions, names
+    from adcli.manual import table
+    from adcli.manual.search import about, other, places
+    words = topic.replace("-", " ")
+    rows = [(f"`adcli functions {topic}`", f.about) for f in functions(topic)[:1]] if topic in names() else []
+    rows += places(words)
+    options: dict[str, list[str]] = {}
+    for name in verbs(context):
+        with verb(context, name) as inner:
+            for option in options_of(inner).values():
+                if any(about(w, f"{option.opts[-1].lstrip('-')} {option.help}") for w in (words, other(words)) if w):
+                    options.setdefault(option.opts[-1], []).append(name)
+    rows += [(f"`adcli {of[0]} --help-all`", f"`{name}`, an option of {', '.join(of)}") for name, of in options.items()]
+    return f"# {words}\n\n{table(('where', 'about'), rows)}" if rows else ""
 
 
 def contents(context: click.Context) -> str:
