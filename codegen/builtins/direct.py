@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from adcli.codegen.builtins.call_writer import (
+from adcli.codegen.builtins.layout import (
     API,
     CONTENT,
     DATA,
@@ -20,6 +20,7 @@ from adcli.codegen.builtins.call_writer import (
     DTYPE,
     ENTRIES,
     FLAGS,
+    MEMORY_WORDS,
     NAME,
     OBJECTS,
     PLAN,
@@ -49,7 +50,7 @@ class Plan(bytes):
 
 
 class Gathered(NamedTuple):
-    """How a vector goes into a kernel, and what of its results goes where: see `call_writer`."""
+    """How a vector goes into a kernel, and what of its results goes where: see `layout`."""
 
     components: int
     origins: Sequence[int]
@@ -59,7 +60,7 @@ class Gathered(NamedTuple):
 
 
 class ShapedValue(NamedTuple):
-    """An input or a result of nests, of a kind of `call_writer`: rank and extents, or the value of a COUNT, and bytes."""
+    """An input or a result of nests, of a kind of `layout`: rank and extents, or the value of a COUNT, and bytes."""
 
     kind: int
     shape: tuple[int, ...]
@@ -67,7 +68,7 @@ class ShapedValue(NamedTuple):
 
 
 class Shaped(NamedTuple):
-    """Inputs and results of nests for one set of shapes, and what is run: see `call_writer`."""
+    """Inputs and results of nests for one set of shapes, and what is run: see `layout`."""
 
     columns: Sequence[ShapedValue]
     actions: Sequence[tuple[int, int, int]]
@@ -160,7 +161,7 @@ def planned(kernel: Kernel, equations: int, defaults: Sequence[float], names: Se
     words = {
         "api": ctypes.addressof(functions), "kernel": pointed(kernel.function), "lanes": kernel.lanes,
         "work": kernel.work_bytes,
-        "memory": 8 * (columns * (3 + kernel.lanes) + gathered.components) + kernel.work_bytes + CACHE_LINE,
+        "memory": 8 * (MEMORY_WORDS + columns * (3 + kernel.lanes) + gathered.components) + kernel.work_bytes + CACHE_LINE,
         "patience": max(0, PATIENCE // max(equations, 1) - kernel.lanes + 1), "inputs": inputs, "outputs": outputs,
         "input_names": given, "output_names": found, "required": table("q", required), "defaults": table("d", defaults),
         "components": gathered.components, "origins": table("q", gathered.origins), "entries": len(gathered.sources),
@@ -179,7 +180,7 @@ def builtins(code: str = "d") -> Callable[[str, Plan], Quick] | None:
 
 
 def with_arrays(code: str = "d") -> bool:
-    """Let builtins know NumPy; False where its arrays are not as `call_writer` has them."""
+    """Let builtins know NumPy; False where its arrays are not as `layout` has them."""
     return once(_with_arrays, code)
 
 
@@ -242,8 +243,8 @@ def _with_arrays(code: str) -> bool:
 def api(code: str) -> Any:
     """The table of Python's functions and objects, for numbers with this letter."""
     functions = [pointed(getattr(ctypes.pythonapi, name)) for name in API]
-    known = {"None": id(None), "True": id(True), "dict": id(dict), "float": id(float), "int": id(int),
-             "Exception": id(Exception)}
+    known = {"none": id(None), "true": id(True), "dict": id(dict), "float": id(float), "int": id(int),
+             "exception": id(Exception)}
     return (ctypes.c_void_p * (len(functions) + len(OBJECTS)))(*functions, *[known.get(name, 0) for name in OBJECTS])
 
 
@@ -257,7 +258,7 @@ def pointed(function: Any) -> int:
 
 
 def known_python() -> bool:
-    """True if objects lie in memory as `call_writer` has them: CPython for 64 bits, with its lock."""
+    """True if objects lie in memory as `layout` has them: CPython for 64 bits, with its lock."""
     if sys.implementation.name != "cpython" or sys.maxsize < 1 << 32 or not getattr(sys, "_is_gil_enabled", lambda: True)():
         return False
     word, number = Plan(b"words of a plan."), 1.5

@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from adcli.codegen.loops.addresses import Machine
-from adcli.codegen.loops.frames import FunctionWriter
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import EntryPoint
 from adcli.codegen.matrices.writer import scratch
@@ -25,6 +24,7 @@ from adcli.codegen.nests.layout import conditions_of, homes, placed, plain, size
 from adcli.codegen.nests.recurrences import StepLoop
 from adcli.codegen.nests.schedule_cost import cost
 from adcli.codegen.nests.steps import ModuleStep, divided
+from adcli.codegen.rows.frames import FunctionWriter
 from adcli.codegen.rows.llvm import Module
 from adcli.lang.ir import Lit, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, Product, atoms, text

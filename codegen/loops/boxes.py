@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 from adcli.codegen.loops.copies import Copies
-from adcli.codegen.loops.frames import FunctionWriter, Placed
-from adcli.codegen.nests.schedule import Schedule
+from adcli.codegen.nests.schedule import Schedule, StepBlock
+from adcli.codegen.rows.frames import FunctionWriter, Placed
 from adcli.lang.ir.affine import Index
 
 BOX = 1024
@@ -43,13 +43,19 @@ def counted(schedule: Schedule) -> bool:
     return bool(cut(schedule)) or (schedule.block is not None and schedule.block.adds)
 
 
+def within_block(f: FunctionWriter, block: StepBlock, low: Placed, high: Placed) -> tuple[Placed, Placed]:
+    """The limits of an index within its block."""
+    first, end, _ = block.names
+    return f.extreme(low, (f.size(first), 0), True), f.extreme(high, (f.size(end), 0), False)
+
+
 class Boxes(Copies):
     """A nest that sums the points of one box."""
 
     def in_box(self, index: Index, low: Placed, high: Placed) -> tuple[Placed, Placed]:
         """The limits of an index within the box."""
         if (block := self.schedule.block) is not None and index is block.index:
-            low, high = self.within_block(block, low, high)
+            low, high = within_block(self, block, low, high)
         along = cut(self.schedule)
         if index not in along:
             return low, high
@@ -81,7 +87,7 @@ def each_box(f: FunctionWriter, schedule: Schedule, lanes: int, name: str, call:
     for k, i in enumerate(along):
         first, last = f.number(schedule.range(i).low), f.number(schedule.range(i).high)
         if block is not None and i is block.index:
-            first, last = f.within_block(block, first, last)
+            first, last = within_block(f, block, first, last)
         high = last[0]
         f.open_loop(None, first[0], high, steps[k], ())
         low = f.frames[-1].index

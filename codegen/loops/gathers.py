@@ -5,8 +5,8 @@ Lanes behind the end of the vectorised index touch nothing and are 1.
 from __future__ import annotations
 
 from adcli.codegen.loops.addresses import Addresses
-from adcli.codegen.loops.frames import Placed
 from adcli.codegen.nests.schedule import CONSECUTIVE, indices, movement
+from adcli.codegen.rows.frames import Placed
 from adcli.codegen.rows.instructions import suffix, vector
 from adcli.lang.ir import Atom, Var, shape_of
 from adcli.lang.ir.affine import affine

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 
 from adcli.codegen.loops.addresses import Environment
 from adcli.codegen.loops.boxes import Boxes
-from adcli.codegen.loops.frames import Placed
 from adcli.codegen.nests.schedule import Schedule, indices
+from adcli.codegen.rows.frames import Placed
 from adcli.codegen.rows.instructions import vector
 from adcli.lang.ir import Equation
 from adcli.lang.ir.affine import Affine, Index, affine, greatest, linear, slope, without

@@ -17,11 +17,12 @@ from collections.abc import Sequence
 
 from adcli.codegen.loops.addresses import Environment
 from adcli.codegen.loops.bodies import BodyWriter
-from adcli.codegen.loops.frames import Placed
+from adcli.codegen.loops.boxes import within_block
 from adcli.codegen.loops.index_loops import IndexLoops
 from adcli.codegen.loops.packing import in_pieces
 from adcli.codegen.nests.row_sweeps import ELEMENTS, ROW_SUM, RowSweep, one_nest
 from adcli.codegen.nests.schedule import GATHERED, Schedule, indices, movement
+from adcli.codegen.rows.frames import Placed
 from adcli.codegen.rows.instructions import Instructions, suffix, vector
 from adcli.lang.ir import Atom, Equation, Lit
 from adcli.lang.ir.affine import Index
@@ -355,7 +356,7 @@ class SweepWriter(NestWriter):
     def in_box(self, index: Index, low: Placed, high: Placed) -> tuple[Placed, Placed]:
         """The rows of the block; columns are all in one box, as only short rows are in blocks."""
         block = self.schedule.block
-        return self.within_block(block, low, high) if block is not None and index is block.index else (low, high)
+        return within_block(self, block, low, high) if block is not None and index is block.index else (low, high)
 
     def whole_tile(self, rows: int, blocks: int) -> None:
         v = self.schedule.vector

@@ -6,16 +6,16 @@ matrices of a few rows without loops.
 from __future__ import annotations
 
 import ast
-import operator
 import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 from adcli.codegen.loops.addresses import Addresses, Environment
-from adcli.codegen.loops.frames import FunctionWriter
 from adcli.codegen.matrices.algorithms import ALGORITHMS, TINY
 from adcli.codegen.nests.schedule import Schedule
 from adcli.codegen.rows.instructions import bits
+from adcli.codegen.rows.translator import Translator, Typed
+from adcli.codegen.rows.translator import functions as parsed
 from adcli.lang.evaluate.decompositions import PADE, PADE_NORM
 from adcli.lang.evaluate.small_matrices import SMALL
 from adcli.lang.ir import Equation, Lit, Var, shape_of
@@ -25,24 +25,16 @@ from adcli.lang.operations.matrix import NUMBERS, SEARCH, MatrixOperation, matri
 
 MOST_TINY = 4
 """Rows of a matrix that is computed without loops."""
-FUNCTIONS, UNROLLED = ({f.name: f for f in ast.parse(text).body if isinstance(f, ast.FunctionDef)}
-                       for text in (ALGORITHMS, TINY))
+FUNCTIONS, UNROLLED = map(parsed, (ALGORITHMS, TINY))
 RETURNED = {"regular": "i1", "eliminated": "i64", "logdet": "double", "det": "double", "search": "i64"}
 TENSORS = ("m", "a", "b", "c", "x")
 CONSTANTS = {"NAN": ("0x7FF8000000000000", "double"), "BELOW_ALL": ("0xFFF0000000000000", "double")}
 LIBRARY = {"fabs": "llvm.fabs.f64", "sqrt": "llvm.sqrt.f64", "log": "log"}
-ARITHMETIC = {ast.Add: ("add", operator.add), ast.Sub: ("sub", operator.sub), ast.Mult: ("mul", operator.mul),
-              ast.FloorDiv: ("sdiv", operator.floordiv), ast.Div: ("div", operator.truediv)}
-COMPARISONS = {ast.Gt: ("sgt", "ogt", operator.gt), ast.Lt: ("slt", "olt", operator.lt), ast.Eq: ("eq", "oeq", operator.eq),
-               ast.NotEq: ("ne", "une", operator.ne), ast.LtE: ("sle", "ole", operator.le)}
 REGISTERS = ("p", "u", "v", "PADE")
 """Names of values in registers, each with a number that is known when the text is written."""
 IN_SINGLE = {"double": "float", "f64": "f32", "@log": "@logf", "align 8": "align 4"}
 IN_DOUBLE = re.compile(r"\bdouble\b|(?<=llvm\.fabs\.|llvm\.sqrt\.)f64\b|@log\b|\balign 8\b")
 """Words of LLVM for doubles that differ for singles."""
-Typed = tuple[str, str]
-"""How a value is written, and its type."""
-
 
 # ---------------------------------------------------------------- algorithms as functions
 
@@ -57,31 +49,27 @@ def called(name: str, prefix: str, args: Iterable[str], rows: int = 0) -> str:
     return f"call {RETURNED.get(name, 'void')} @{prefix}.{name}{f'.{rows}' if rows else ''}({given})"
 
 
-class Translator(FunctionWriter):
-    """Writes an algorithm as a function for registers of some lanes, or without loops for so many `rows`; `known` are the values
-    of its names where the text has come to."""
+class MatrixWriter(Translator):
+    """Writes an algorithm as a function for registers of some lanes, or without loops for so many `rows`."""
 
     def __init__(self, name: str, prefix: str, env: Environment, rows: int = 0) -> None:
-        super().__init__({})
         self.name, self.prefix, self.lanes, self.rows, self.precision = name, prefix, env.lanes, rows, env.precision
-        lanes = env.lanes
-        each = ", ".join(f"i64 {k}" for k in range(lanes))
-        self.known = CONSTANTS | {x.removeprefix("%"): (x, kind) for x, kind in parameters(name)} | {
-            "LANES": (f"{lanes}", "i64"), "LANE": (f"<{each}>", self.register("i64")),
+        each = ", ".join(f"i64 {k}" for k in range(self.lanes))
+        super().__init__(CONSTANTS | {x.removeprefix("%"): (x, kind) for x, kind in parameters(name)} | {
+            "LANES": (f"{self.lanes}", "i64"), "LANE": (f"<{each}>", self.register("i64")),
             "ZEROS": ("zeroinitializer", self.register("double")), "PADE_NORM": self.real(PADE_NORM)}
-        self.known |= {f"PADE.{k}": self.real(x) for k, x in enumerate(PADE)}
-        if rows:
-            self.known["n"] = f"{rows}", "i64"
+            | {f"PADE.{k}": self.real(x) for k, x in enumerate(PADE)} | ({"n": (f"{rows}", "i64")} if rows else {}))
 
     def real(self, x: float) -> Typed:
-        """A number of the precision."""
         return bits(float(np.array(x, self.precision.code))), "double"
 
     def register(self, kind: str) -> str:
         return f"<{self.lanes} x {kind}>"
 
+    def condition(self, kind: str) -> str:
+        return self.register("i1") if kind.startswith("<") else "i1"
+
     def written(self, stack: str) -> list[str]:
-        self.ended = "ret void"
         params = parameters(self.name)
         if self.name in UNROLLED and not self.rows:
             for rows in range(1, MOST_TINY + 1):
@@ -102,53 +90,35 @@ class Translator(FunctionWriter):
     def run(self, statements: Sequence[ast.stmt]) -> None:
         for s in statements:
             match s:
-                case ast.Assign([ast.Name(name)], value):
-                    self.known[name] = self.value(value)
-                case ast.Assign([ast.Subscript(ast.Name(name), k)], value) if name in REGISTERS:
-                    self.known[f"{name}.{self.value(k)[0]}"] = self.value(value)
-                case ast.Assign([ast.Subscript() as target], value):
-                    place, wanted = self.place_of(target)
-                    text, kind = self.alike(self.value(value), wanted)
-                    self.say(f"store {kind} {text}, ptr {place}, align 8")
                 case ast.For(ast.Name(name), ast.Call(ast.Name("unrolled"), limits), body):
                     for turn in range(*[int(self.value(x)[0]) for x in limits]):
                         self.known[name] = f"{turn}", "i64"
                         self.run(body)
-                case ast.For(ast.Name(name), ast.Call(args=[low, high, *step]), body):
-                    by = self.value(step[0])[0] if step else "1"
-                    self.loop(name, (self.value(low)[0], self.value(high)[0], by), body)
-                case ast.If(test, body, other):
-                    holds = self.value(test)[0]
-                    self.only(holds, body)
-                    self.only(self.put(f"xor i1 {holds}, true"), other)
                 case ast.Expr(ast.Call(ast.Name(name), [])):
                     self.run(UNROLLED[name].body)
-                case ast.Expr(ast.Call(ast.Name(name), args)):
-                    self.say(called(name, self.prefix, [self.value(x)[0] for x in args]))
-                case ast.Return(ast.expr() as value):
-                    text, kind = self.value(value)
-                    self.ended = f"ret {kind} {text}"
+                case _:
+                    super().run([s])
 
-    def loop(self, name: str, limits: tuple[str, str, str], body: Sequence[ast.stmt]) -> None:
-        """A loop, with what it assigns of what was known before carried from turn to turn."""
-        names = [x.id for s in body for x in ast.walk(s) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)]
-        outside, carried = dict(self.known), [x for x in dict.fromkeys(names) if x in self.known]
-        kinds = [self.known[x][1] for x in carried]
-        names = self.open_loop(None, *limits, [(kind, self.known[x][0]) for x, kind in zip(carried, kinds, strict=True)])
-        self.known |= dict(zip(carried, zip(names, kinds, strict=True), strict=True))
-        self.known[name] = self.frames[-1].index, "i64"
-        self.run(body)
-        after = self.close_loop([self.known[x][0] for x in carried])
-        self.known = outside | dict(zip(carried, zip(after, kinds, strict=True), strict=True))
+    def store(self, place: ast.expr, value: ast.expr) -> None:
+        assert isinstance(place, ast.Subscript)
+        if (name := self.in_register(place)) is not None:
+            self.known[name] = self.value(value)
+            return
+        at, wanted = self.place_of(place)
+        text, kind = self.alike(self.value(value), wanted)
+        self.say(f"store {kind} {text}, ptr {at}, align 8")
 
-    def only(self, holds: str, body: Sequence[ast.stmt]) -> None:
-        """Conditional block; it assigns no name that is read after it."""
-        if body:
-            outside = dict(self.known)
-            self.open_condition(holds)
-            self.run(body)
-            self.close_condition()
-            self.known = outside
+    def load(self, x: ast.Subscript | ast.Attribute) -> Typed:
+        assert isinstance(x, ast.Subscript)
+        if (name := self.in_register(x)) is not None:
+            return self.known[name]
+        place, kind = self.place_of(x)
+        return self.put(f"load {kind}, ptr {place}, align 8"), kind
+
+    def in_register(self, x: ast.Subscript) -> str | None:
+        """The name of a value in registers; None for one in memory."""
+        assert isinstance(x.value, ast.Name)
+        return f"{x.value.id}.{self.value(x.slice)[0]}" if x.value.id in REGISTERS else None
 
     def place_of(self, x: ast.Subscript) -> Typed:
         """The address, and the type of what lies there."""
@@ -166,54 +136,13 @@ class Translator(FunctionWriter):
         return self.put(f"shufflevector {kind} {one}, {kind} poison, {self.register('i32')} zeroinitializer"), kind
 
     def both(self, left: ast.expr, right: ast.expr) -> tuple[str, str, str]:
-        """Two values, and the type of both."""
         one, two = self.value(left), self.value(right)
         kind = max(one[1], two[1], key=lambda kind: kind.startswith("<"))
         return self.alike(one, kind)[0], self.alike(two, kind)[0], kind
 
-    def value(self, x: ast.expr) -> Typed:
-        match x:
-            case ast.Constant(bool() as value):
-                return str(value).lower(), "i1"
-            case ast.Constant(value):
-                return self.real(value) if isinstance(value, float) else (f"{value!r}", "i64")
-            case ast.Name(name):
-                return self.known[name]
-            case ast.Subscript(ast.Name(name), k) if name in REGISTERS:
-                return self.known[f"{name}.{self.value(k)[0]}"]
-            case ast.Subscript():
-                place, kind = self.place_of(x)
-                return self.put(f"load {kind}, ptr {place}, align 8"), kind
-            case ast.Call(ast.Name(name), args):
-                return self.call(name, [self.value(a)[0] for a in args])
-            case ast.IfExp(test, body, other):
-                holds, bits = self.value(test)
-                if holds in ("true", "false"):
-                    return self.value(body if holds == "true" else other)
-                one, two, kind = self.both(body, other)
-                return self.put(f"select {bits} {holds}, {kind} {one}, {kind} {two}"), kind
-            case ast.BoolOp(op, [first, *others]):
-                whole, word = self.value(first)[0], "and" if isinstance(op, ast.And) else "or"
-                for other in others:
-                    whole = self.put(f"{word} i1 {whole}, {self.value(other)[0]}")
-                return whole, "i1"
-            case ast.UnaryOp(ast.USub(), ast.Constant(int() as value)):
-                return f"-{value}", "i64"
-            case ast.Compare(left, [op], [right]):
-                one, two, kind = self.both(left, right)
-                of_numbers, of_reals, known = COMPARISONS[type(op)]
-                if one.isdigit() and two.isdigit():
-                    return str(known(int(one), int(two))).lower(), "i1"
-                compare = f"fcmp {of_reals}" if "double" in kind else f"icmp {of_numbers}"
-                return self.put(f"{compare} {kind} {one}, {two}"), self.register("i1") if kind.startswith("<") else "i1"
-        assert isinstance(x, ast.BinOp)   # which is all else that ALGORITHMS has
-        one, two, kind = self.both(x.left, x.right)
-        word, known = ARITHMETIC[type(x.op)]
-        if one.isdigit() and two.isdigit():
-            return f"{known(int(one), int(two))}", kind
-        return self.put(f"{'f' * ('double' in kind)}{word} {kind} {one}, {two}"), kind
-
-    def call(self, name: str, given: Sequence[str]) -> Typed:
+    def call(self, x: ast.Call) -> Typed:
+        assert isinstance(x.func, ast.Name)
+        name, given = x.func.id, [self.value(a)[0] for a in x.args]
         if name in LIBRARY:
             return self.put(f"call double @{LIBRARY[name]}(double {given[0]})"), "double"
         if name == "min":
@@ -223,7 +152,10 @@ class Translator(FunctionWriter):
         if name == "every":
             bits = self.put(f"bitcast {self.register('i1')} {given[0]} to i{self.lanes}")
             return self.put(f"icmp eq i{self.lanes} {bits}, -1"), "i1"
-        return self.put(called(name, self.prefix, given)), RETURNED[name]
+        line, kind = called(name, self.prefix, given), RETURNED.get(name)
+        if kind is None:
+            self.say(line)
+        return self.put(line) if kind else "", kind or "void"
 
 
 def functions(env: Environment, prefix: str, names: Iterable[str]) -> list[str]:
@@ -240,7 +172,7 @@ def functions(env: Environment, prefix: str, names: Iterable[str]) -> list[str]:
             found[name] = None
             waiting += [x.func.id for x in ast.walk(FUNCTIONS[name]) if isinstance(x, ast.Call) and isinstance(x.func, ast.Name)]
     return [in_numbers(env, line) for name in found for rows in range(MOST_TINY + 1) if not rows or name in UNROLLED
-            for line in Translator(name, prefix, env, rows).written(env.stack)]
+            for line in MatrixWriter(name, prefix, env, rows).written(env.stack)]
 
 
 def in_numbers(env: Environment, line: str) -> str:

@@ -7,7 +7,6 @@ from functools import partial
 
 from adcli.codegen.loops.addresses import Environment
 from adcli.codegen.loops.boxes import each_box
-from adcli.codegen.loops.frames import FunctionWriter
 from adcli.codegen.loops.nest_writer import NestWriter, SweepWriter
 from adcli.codegen.loops.packing import write_hoisted
 from adcli.codegen.loops.registers import RegisterLoop
@@ -23,6 +22,7 @@ from adcli.codegen.nests.row_sweeps import RowSweep
 from adcli.codegen.nests.schedule import Schedule, indices
 from adcli.codegen.nests.schedule_search import schedules
 from adcli.codegen.nests.steps import ModuleStep
+from adcli.codegen.rows.frames import FunctionWriter
 from adcli.lang.ir import Equation, Lit, Program, Var
 from adcli.lang.operations.comprehension import NEUTRAL, Comprehension
 from adcli.lang.operations.precision import DOUBLE, Precision, placing_constants

@@ -19,7 +19,7 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 from adcli.codegen.builtins import calls, direct
-from adcli.codegen.builtins.call_writer import API
+from adcli.codegen.builtins.layout import API
 from adcli.codegen.machine import memory
 from adcli.codegen.machine.kernel import COMPILING
 from adcli.codegen.rows import jit, tiers

@@ -8,12 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Modulo, Product
-
-if TYPE_CHECKING:
-    from adcli.codegen.nests.schedule import StepBlock
 
 Placed = tuple[str, int]
 """How a value is written, and the number of the frame that computes it; 0 is the function."""
@@ -228,11 +224,6 @@ class FunctionWriter:
                 return self.bound[a]
             case _:
                 return self.size(a), 0
-
-    def within_block(self, block: StepBlock, low: Placed, high: Placed) -> tuple[Placed, Placed]:
-        """The limits of an index within its block."""
-        first, end, _ = block.names
-        return self.extreme(low, (self.size(first), 0), True), self.extreme(high, (self.size(end), 0), False)
 
     def size(self, name: str) -> str:
         return self.place(0, f"load i64, ptr {self.cell(self.sizes[name])}", ("size", name))
