@@ -37,7 +37,7 @@ def test_a_console_example_prints_what_is_shown(command, shown):
 
 
 SESSIONS = [pytest.param(block, id=f"{document} {i}", marks=[pytest.mark.engine] * (document == "engines"))
-            for document in ("README", "python", "notebooks", "engines", "editors")
+            for document in ("README", "guide-python", "python", "notebooks", "engines", "editors")
             for i, block in enumerate(fenced(text(document), "python"))
             if not {"pyspark", "ray"} & {*imported(block)}]   # which their own tests run, since they take long to start
 
@@ -59,6 +59,21 @@ def test_the_c_examples(command, tmp_path):
         (tmp_path / name).write_text(source, encoding="utf-8")
     (tmp_path / "samples").symlink_to(ROOT / "samples")
     assert shell(f"cd {shlex.quote(str(tmp_path))} && {command}") == shown + "\n"
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_the_commands_of_the_cmake_project_make_what_it_compiles(tmp_path):
+    (project,) = fenced(text("guide-firmware"), "cmake")
+    (command,) = re.findall(r"COMMAND adcli (.+?)\)", project)
+    (flags,) = re.findall(r"PRIVATE (.+?)\)", project)
+    model = tmp_path / "beacon.ad"
+    model.write_text("range = hypot(bx - x, by - y)\nbearing = atan2(by - y, bx - x) - heading\n", encoding="utf-8")
+    for kind, suffix in ("c", "c"), ("header", "h"):
+        made = command.replace("${MODEL}", str(model)).replace("${kind}", kind).replace("${suffix}", suffix)
+        assert shell(f"cd {shlex.quote(str(tmp_path))} && adcli {made}") == ""
+    (tmp_path / "main.c").write_text('#include "beacon.h"\nint main(void) { float in[5] = {0}, out[12]; return beacon(in, out); }\n',
+                                     encoding="utf-8")
+    assert shell(f"cd {shlex.quote(str(tmp_path))} && cc -std=c99 -Wall {flags} beacon.c main.c -lm -o main && ./main") == ""
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")

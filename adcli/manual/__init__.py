@@ -10,9 +10,13 @@ from pathlib import Path
 
 from adcli.manual.markdown import Block, blocks, table
 
-TOPICS = ("verbs", "language", "tensors", "functions", "sources", "points", "rows", "clusters", "matrices", "emit", "pictures",
-          "libraries", "status", "precision", "digits", "diagnosis", "explore", "uncertainty", "fits", "solvers", "python",
-          "notebooks", "engines", "editors", "environment", "security", "exit-codes", "samples", "internals")
+GUIDES = ("start", "guide-fit", "guide-budget", "guide-rows", "guide-firmware", "guide-check", "guide-nan", "guide-minimum",
+          "guide-network", "guide-python", "guide-teach")
+"""Whole tasks, from beginning to end."""
+REFERENCE = ("verbs", "language", "tensors", "functions", "sources", "points", "rows", "clusters", "matrices", "emit", "pictures",
+             "libraries", "status", "precision", "digits", "diagnosis", "explore", "uncertainty", "fits", "solvers", "python",
+             "notebooks", "engines", "editors", "environment", "security", "exit-codes", "samples", "internals")
+TOPICS = GUIDES + REFERENCE
 """The chapters, in the order in which they are read."""
 FOLDER = Path(__file__).parent
 LINE = 57

@@ -84,9 +84,10 @@ def findings(context: click.Context, topic: str) -> str:
 
 def contents(context: click.Context) -> str:
     """The list of topics, as Markdown."""
-    from adcli.manual import TOPICS, heading, table
-    return (f"# adcli {__version__}: the manual\n\nRead a chapter with `adcli help TOPIC`:\n\n"
-            f"{table(('topic', 'about'), ((t, heading(t)) for t in TOPICS))}\n"
+    from adcli.manual import GUIDES, REFERENCE, heading, table
+    guides, reference = (table(("topic", "about"), ((t, heading(t)) for t in topics)) for topics in (GUIDES, REFERENCE))
+    return (f"# adcli {__version__}: the manual\n\nRead a chapter with `adcli help TOPIC`, look a word up with `adcli help WORD`.\n\n"
+            f"## Start here, and how do I …\n\n{guides}\n## Reference\n\n{reference}\n"
             f"`adcli help VERB` shows the options of a verb: {', '.join(verbs(context))}.\n")
 
 
