@@ -36,9 +36,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from operator import add
+from operator import add, mul, sub
 
-from adcli.lang.ir import Atom, Equation, Lit, Var, shape_of
+from adcli.lang.ir import Atom, Equation, Lit, Shape, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.build import Builder, Expr, apply
 from adcli.lang.ir.primitives import TABLE, select
@@ -59,6 +59,8 @@ from adcli.lang.operations.matrix import (
 )
 
 Subscripts = tuple[Subscript, ...]
+Operand = Atom | Element
+"""A tensor with the leading subscripts of the result, or with others."""
 
 
 def pushed_matrix(b: Builder, e: Equation, tangents: Mapping[Atom, Term]) -> Term | None:
@@ -102,82 +104,70 @@ def pulled_matrix_at(b: Builder, e: Equation, k: int, seed: Term) -> Term:
 # ---------------------------------------------------------------- the rules
 
 def _tangent(at: _Points, seeds: Mapping[int, Atom]) -> Atom:
-    e, op, x = at.e, at.op, at.e.outs[0]
-    i, j, k = at.i, at.j, at.k
-    if op.name in SOLVES:
-        right, columns = at.right(), at.columns()
-        parts: list[Atom] = []
-        if 0 in seeds:
-            r, c = (j, i) if op.transposed else (i, j)
-            read = [(seeds[0], (*at.lead(0), r, c)), (x, (*op.write, j, *columns))]
-            parts.append(at.made((i, *columns), read, lambda d, x: d * x, over=(j,), guards=at.triangle(i, j), shape=op.shape))
-        if 1 in seeds:
-            seen = (seeds[1], (*at.lead(1), i, *columns))
-            if not parts:
-                parts = [seeds[1] if at.alike(1) else at.made((i, *columns), [seen], lambda d: d, shape=op.shape)]
-            else:
-                parts = [at.made((i, *columns), [seen, (parts[0], (*op.write, i, *columns))], lambda d, s: d - s, shape=op.shape)]
-        else:
-            parts = [at.made((i, *columns), [(parts[0], (*op.write, i, *columns))], lambda s: -s, shape=op.shape)]
-        return at.applied(op.name, op.transposed, e.args[op.sources[0].arg], at.lead(0), parts[0], right)
-    (d,) = seeds.values()
-    lead = at.lead(0)
-    if op.name in DECOMPOSED:
-        return DECOMPOSED[op.name][0](at, d)
-    if op.name == "det":
-        read = [(x, op.write), (at.made_by("inverse"), (*op.write, j, i)), (d, (*lead, i, j))]
-        return at.made((), read, lambda x, v, d: x * v * d, over=(i, j), shape=op.shape)
-    if op.name == "logdet":
-        v = at.made_by("inverse")
-        read = [(x, op.write), (v, (*op.write, j, i)), (d, (*lead, i, j))]
-        return at.made((), read, lambda x, v, d: where_defined(x, v) * d, over=(i, j), shape=op.shape)
-    if op.name == "inverse":
-        t = at.made((i, j), [(d, (*lead, i, k)), (x, (*op.write, k, j))], lambda d, v: d * v, over=(k,))
-        return at.made((i, j), [(x, (*op.write, i, k)), (t, (*op.write, k, j))], lambda v, t: -(v * t), over=(k,))
-    assert op.name == "cholesky"
-    symmetric = at.made((i, j), [(d, (*lead, i, j)), (d, (*lead, j, i))], lambda x, y: 0.5 * x + 0.5 * y)
-    half = at.applied("solve_lower", False, x, op.write, symmetric)
-    turned = at.made((i, j), [(half, (*op.write, j, i))], lambda x: x)
-    both = at.applied("solve_lower", False, x, op.write, turned)
-    phi = at.made((i, j), [(both, (*op.write, i, j)), i - j], lambda x, n: select(n > 0, x, 0.5 * x), guards=(i - j,))
-    read = [(x, (*op.write, i, k)), (phi, (*op.write, k, j))]
-    return at.made((i, j), read, lambda x, y: x * y, over=(k,), guards=(i - k, k - j))
+    name, x = at.op.name, at.result
+    if name in SOLVES:
+        return _solve_tangent(at, seeds)
+    d = (seeds[0], at.lead(0))
+    if name in DECOMPOSED:
+        return DECOMPOSED[name][0](at, d)
+    if name == "det":
+        return at.product(",ji,ij->", x, at.made_by("inverse"), d)
+    if name == "logdet":
+        return at.made(",ji,ij->", lambda x, v, d: where_defined(x, v) * d, x, at.made_by("inverse"), d)
+    if name == "inverse":
+        return at.made("ik,kj->ij", lambda v, t: -(v * t), x, at.product("ik,kj->ij", d, x))
+    assert name == "cholesky"
+    half = at.applied("solve_lower", False, x, at.made("ij,ji->ij", halves, d, d))
+    both = at.applied("solve_lower", False, x, at.product("ji->ij", half))
+    phi = at.made("ij,i-j->ij", lambda x, n: select(n > 0, x, 0.5 * x), both, where="i>=j")
+    return at.product("ik,kj->ij", x, phi, where="i>=k,k>=j")
+
+
+def _solve_tangent(at: _Points, seeds: Mapping[int, Atom]) -> Atom:
+    """The right-hand side's tangent less the product of the matrix's with the solution, solved for."""
+    op, c = at.op, at.columns
+    right = None if 1 not in seeds else seeds[1], at.lead(1)
+    if 0 not in seeds:
+        moved = right[0] if at.alike(1) else at.product(f"i{c}->i{c}", right, shape=op.shape)
+    else:
+        read = f"{'ji' if op.transposed else 'ij'},j{c}->i{c}"
+        less = at.product(read, (seeds[0], at.lead(0)), at.result, where=at.triangle, shape=op.shape)
+        moved = (at.made(f"i{c}->i{c}", lambda s: -s, less, shape=op.shape) if right[0] is None else
+                 at.made(f"i{c},i{c}->i{c}", lambda d, s: d - s, right, less, shape=op.shape))
+    return at.applied(op.name, op.transposed, at.matrix, moved, at.lead(0))
 
 
 def _adjoint(at: _Points, source: int, seed: Atom) -> Atom:
-    e, op, x = at.e, at.op, at.e.outs[0]
-    i, j, k = at.i, at.j, at.k
-    if op.name in SOLVES:
-        columns = at.columns()
-        matrix = e.args[op.sources[0].arg]
-        adjoint = at.applied(SOLVES[op.name], not op.transposed, matrix, at.lead(0), seed, at.right())
-        if source == 1:
-            if at.alike(1):
-                return adjoint
-            return at.added(source, (i, *columns), [(adjoint, (*op.write, i, *columns))], lambda x: x)
-        r, c = (j, i) if op.transposed else (i, j)
-        read = [(adjoint, (*op.write, i, *columns)), (x, (*op.write, j, *columns))]
-        return at.added(source, (r, c), read, lambda a, x: -(a * x), over=columns, guards=at.triangle(i, j))
-    if op.name in DECOMPOSED:
-        return DECOMPOSED[op.name][1](at, seed)
-    if op.name == "det":
-        read = [(x, op.write), (seed, op.write), (at.made_by("inverse"), (*op.write, j, i))]
-        return at.added(source, (i, j), read, lambda x, s, v: s * (x * v))
-    if op.name == "logdet":
-        read = [(x, op.write), (seed, op.write), (at.made_by("inverse"), (*op.write, j, i))]
-        return at.added(source, (i, j), read, lambda x, s, v: s * where_defined(x, v))
-    if op.name == "inverse":
-        t = at.made((i, j), [(x, (*op.write, k, i)), (seed, (*op.write, k, j))], lambda v, s: v * s, over=(k,))
-        return at.added(source, (i, j), [(t, (*op.write, i, k)), (x, (*op.write, j, k))], lambda t, v: -(t * v), over=(k,))
-    assert op.name == "cholesky"
-    lower = at.made((i, j), [(x, (*op.write, k, i)), (seed, (*op.write, k, j))], lambda x, s: x * s, over=(k,),
-                    guards=(k - i, i - j))
-    both = at.made((i, j), [(lower, (*op.write, i, j)), (lower, (*op.write, j, i)), i - j],
-                   lambda x, y, n: 0.5 * select(n >= 0, x, y))
-    half = at.applied("solve_upper", True, x, op.write, both)
-    turned = at.made((i, j), [(half, (*op.write, j, i))], lambda x: x)
-    whole = at.applied("solve_upper", True, x, op.write, turned)
-    return at.added(source, (i, j), [(whole, (*op.write, i, j)), (whole, (*op.write, j, i))], lambda x, y: 0.5 * x + 0.5 * y)
+    name, x = at.op.name, at.result
+    if name in SOLVES:
+        c, transposed = at.columns, at.op.transposed
+        adjoint = at.applied(SOLVES[name], not transposed, at.matrix, seed, at.lead(0))
+        if source == 0:
+            into = "ji" if transposed else "ij"
+            return at.added(f"i{c},j{c}->{into}", lambda a, x: -(a * x), adjoint, x, where=at.triangle)
+        return adjoint if at.alike(1) else at.added(f"i{c}->i{c}", product, adjoint, source=1)
+    if name in DECOMPOSED:
+        return DECOMPOSED[name][1](at, seed)
+    if name == "det":
+        return at.added(",,ji->ij", lambda x, s, v: s * (x * v), x, seed, at.made_by("inverse"))
+    if name == "logdet":
+        return at.added(",,ji->ij", lambda x, s, v: s * where_defined(x, v), x, seed, at.made_by("inverse"))
+    if name == "inverse":
+        return at.added("ik,jk->ij", lambda t, v: -(t * v), at.product("ki,kj->ij", x, seed), x)
+    assert name == "cholesky"
+    lower = at.product("ki,kj->ij", x, seed, where="k>=i,i>=j")
+    both = at.made("ij,ji,i-j->ij", lambda x, y, n: 0.5 * select(n >= 0, x, y), lower, lower)
+    half = at.applied("solve_upper", True, x, both)
+    whole = at.applied("solve_upper", True, x, at.product("ji->ij", half))
+    return at.added("ij,ji->ij", halves, whole, whole)
+
+
+def product(*factors: Expr) -> Expr:
+    return reduce(mul, factors)
+
+
+def halves(x: Expr, y: Expr) -> Expr:
+    return 0.5 * x + 0.5 * y
 
 
 def where_defined(x: Expr, v: Expr) -> Expr:
@@ -187,140 +177,120 @@ def where_defined(x: Expr, v: Expr) -> Expr:
 
 # ---------------------------------------------------------------- eigenvalues, factors, exponentials, sorting
 
-def _eigenvalues_tangent(at: _Points, d: Atom) -> Atom:
-    i, j, k, w, v = at.i, at.j, at.k, at.op.write, at.made_by("eigenvectors")
-    read = [(v, (*w, k, i)), (d, (*at.lead(0), k, j)), (v, (*w, j, i))]
-    return at.made((i,), read, lambda x, d, y: x * d * y, over=(k, j))
+def _eigenvalues_tangent(at: _Points, d: Operand) -> Atom:
+    v = at.made_by("eigenvectors")
+    return at.product("ki,kj,ji->i", v, d, v)
 
 
 def _eigenvalues_adjoint(at: _Points, seed: Atom) -> Atom:
-    i, j, k, w, v = at.i, at.j, at.k, at.op.write, at.made_by("eigenvectors")
-    return at.added(0, (i, j), [(v, (*w, i, k)), (seed, (*w, k)), (v, (*w, j, k))], lambda x, s, y: x * s * y, over=(k,))
+    v = at.made_by("eigenvectors")
+    return at.added("ik,k,jk->ij", product, v, seed, v)
 
 
-def _eigenvectors_tangent(at: _Points, d: Atom) -> Atom:
-    i, j, k, w, v, lead = at.i, at.j, at.k, at.op.write, at.e.outs[0], at.lead(0)
-    pushed = at.made((i, j), [(d, (*lead, i, k)), (d, (*lead, k, i)), (v, (*w, k, j))],
-                     lambda x, y, v: (0.5 * x + 0.5 * y) * v, over=(k,))
-    turned = at.made((i, j), [(v, (*w, k, i)), (pushed, (*w, k, j))], lambda v, p: v * p, over=(k,))
-    return at.made((i, j), [(v, (*w, i, k)), (_over_gaps(at, turned), (*w, k, j))], lambda v, q: v * q, over=(k,))
+def _eigenvectors_tangent(at: _Points, d: Operand) -> Atom:
+    v = at.result
+    pushed = at.made("ik,ki,kj->ij", lambda x, y, v: halves(x, y) * v, d, d, v)
+    turned = at.product("ki,kj->ij", v, pushed)
+    return at.product("ik,kj->ij", v, _over_gaps(at, turned))
 
 
 def _eigenvectors_adjoint(at: _Points, seed: Atom) -> Atom:
-    i, j, k, w, v = at.i, at.j, at.k, at.op.write, at.e.outs[0]
-    turned = at.made((i, j), [(v, (*w, k, i)), (seed, (*w, k, j))], lambda v, s: v * s, over=(k,))
-    half = at.made((i, j), [(_over_gaps(at, turned), (*w, i, k)), (v, (*w, j, k))], lambda q, v: q * v, over=(k,))
-    whole = at.made((i, j), [(v, (*w, i, k)), (half, (*w, k, j))], lambda v, h: v * h, over=(k,))
-    return at.added(0, (i, j), [(whole, (*w, i, j)), (whole, (*w, j, i))], lambda x, y: 0.5 * x + 0.5 * y)
+    v = at.result
+    turned = at.product("ki,kj->ij", v, seed)
+    whole = at.product("ik,kj->ij", v, at.product("ik,jk->ij", _over_gaps(at, turned), v))
+    return at.added("ij,ji->ij", halves, whole, whole)
 
 
 def _over_gaps(at: _Points, x: Atom) -> Atom:
     """The elements of a matrix divided by the distances of eigenvalues; 0 on its diagonal."""
-    i, j, w, values = at.i, at.j, at.op.write, at.made_by("eigenvalues")
-    return at.made((i, j), [(x, (*w, i, j)), (values, (*w, j)), (values, (*w, i)), i - j],
-                   lambda x, to, own, n: select(n == 0, 0.0, x / select(n == 0, 1.0, to - own)))
+    values = at.made_by("eigenvalues")
+    return at.made("ij,j,i,i-j->ij", lambda x, to, own, n: select(n == 0, 0.0, x / select(n == 0, 1.0, to - own)),
+                   x, values, values)
 
 
-def _factors_tangent(at: _Points, d: Atom) -> Atom:
-    i, j, k, m, w = at.i, at.j, at.k, at.row, at.op.write
+def _factors_tangent(at: _Points, d: Operand) -> Atom:
     q, r = at.made_by("qr_q"), at.made_by("qr_r")
-    turned = at.made((i, m), [(d, (*at.lead(0), m, i))], lambda d: d)
-    divided = at.applied("solve_lower", True, r, w, turned)   # the transpose of dM·R⁻¹
-    inner = at.made((i, j), [(q, (*w, m, i)), (divided, (*w, j, m))], lambda q, d: q * d, over=(m,))
-    upper = at.made((i, j), [(inner, (*w, i, j)), (inner, (*w, j, i)), j - i], lambda x, y, n: select(n > 0, x + y, x),
-                    guards=(j - i,))
+    divided = at.applied("solve_lower", True, r, at.product("mi->im", d))   # the transpose of dM·R⁻¹
+    inner = at.product("mi,jm->ij", q, divided)
+    upper = at.made("ij,ji,j-i->ij", lambda x, y, n: select(n > 0, x + y, x), inner, inner, where="j>=i")
     if at.op.name == "qr_r":
-        return at.made((i, j), [(upper, (*w, i, k)), (r, (*w, k, j))], lambda u, r: u * r, over=(k,), guards=(k - i, j - k))
-    along = at.made((m, j), [(q, (*w, m, k)), (upper, (*w, k, j))], lambda q, u: q * u, over=(k,), guards=(j - k,))
-    return at.made((m, j), [(divided, (*w, j, m)), (along, (*w, m, j))], lambda x, y: x - y)
+        return at.product("ik,kj->ij", upper, r, where="k>=i,j>=k")
+    along = at.product("mk,kj->mj", q, upper, where="j>=k")
+    return at.made("jm,mj->mj", sub, divided, along)
 
 
 def _factors_adjoint(at: _Points, seed: Atom) -> Atom:
-    i, j, k, m, w = at.i, at.j, at.k, at.row, at.op.write
     q, r, of_q = at.made_by("qr_q"), at.made_by("qr_r"), at.op.name == "qr_q"
+    inner = (at.made("mi,mj->ij", lambda q, s: -(q * s), q, seed) if of_q else
+             at.product("ik,jk->ij", seed, r, where="k>=i,k>=j"))
+    both = at.made("ij,ji,j-i->ij", lambda x, y, n: select(n >= 0, x, y), inner, inner)
+    whole = at.product("mk,ki->im", q, both)
     if of_q:
-        inner = at.made((i, j), [(q, (*w, m, i)), (seed, (*w, m, j))], lambda q, s: -(q * s), over=(m,))
-    else:
-        inner = at.made((i, j), [(seed, (*w, i, k)), (r, (*w, j, k))], lambda s, r: s * r, over=(k,), guards=(k - i, k - j))
-    both = at.made((i, j), [(inner, (*w, i, j)), (inner, (*w, j, i)), j - i], lambda x, y, n: select(n >= 0, x, y))
-    whole = at.made((i, m), [(q, (*w, m, k)), (both, (*w, k, i))], lambda q, s: q * s, over=(k,))
-    if of_q:
-        whole = at.made((i, m), [(whole, (*w, i, m)), (seed, (*w, m, i))], lambda x, s: x + s)
-    divided = at.applied("solve_upper", False, r, w, whole)
-    return at.added(0, (m, i), [(divided, (*w, i, m))], lambda x: x)
+        whole = at.made("im,mi->im", add, whole, seed)
+    return at.added("im->mi", product, at.applied("solve_upper", False, r, whole))
 
 
-def _singular_values_tangent(at: _Points, d: Atom) -> Atom:
-    i, j, m, w = at.i, at.j, at.row, at.op.write
-    read = [(at.made_by("svd_u"), (*w, m, i)), (d, (*at.lead(0), m, j)), (at.made_by("svd_v"), (*w, j, i))]
-    return at.made((i,), read, lambda u, d, v: u * d * v, over=(m, j))
+def _singular_values_tangent(at: _Points, d: Operand) -> Atom:
+    return at.product("mi,mj,ji->i", at.made_by("svd_u"), d, at.made_by("svd_v"))
 
 
 def _singular_values_adjoint(at: _Points, seed: Atom) -> Atom:
-    j, k, m, w = at.j, at.k, at.row, at.op.write
-    read = [(at.made_by("svd_u"), (*w, m, k)), (seed, (*w, k)), (at.made_by("svd_v"), (*w, j, k))]
-    return at.added(0, (m, j), read, lambda u, s, v: u * s * v, over=(k,))
+    return at.added("mk,k,jk->mj", product, at.made_by("svd_u"), seed, at.made_by("svd_v"))
 
 
-def _singular_vectors_tangent(at: _Points, d: Atom) -> Atom:
-    i, j, k, m, w = at.i, at.j, at.k, at.row, at.op.write
+def _singular_vectors_tangent(at: _Points, d: Operand) -> Atom:
     u, s, v = at.made_by("svd_u"), at.made_by("singular_values"), at.made_by("svd_v")
-    along = at.made((m, i), [(d, (*at.lead(0), m, j)), (v, (*w, j, i))], lambda d, v: d * v, over=(j,))
-    p = at.made((i, j), [(u, (*w, m, i)), (along, (*w, m, j))], lambda u, a: u * a, over=(m,))
+    along = at.product("mj,ji->mi", d, v)
+    p = at.product("mi,mj->ij", u, along)
     left = at.op.name == "svd_u"
-    both = at.made((i, j), [(p, (*w, i, j)), (p, (*w, j, i)), (s, (*w, i)), (s, (*w, j))],
-                   (lambda x, y, si, sj: x * sj + si * y) if left else (lambda x, y, si, sj: si * x + y * sj))
+    both = at.made("ij,ji,i,j->ij", (lambda x, y, si, sj: x * sj + si * y) if left else
+                   (lambda x, y, si, sj: si * x + y * sj), p, p, s, s)
     inside = _over_square_gaps(at, s, both)
     if not left:
-        return at.made((i, j), [(v, (*w, i, k)), (inside, (*w, k, j))], lambda v, x: v * x, over=(k,))
+        return at.product("ik,kj->ij", v, inside)
     # U·(F - P·diag(s)⁻¹) + dM·V·diag(s)⁻¹
-    inside = at.made((i, j), [(inside, (*w, i, j)), (p, (*w, i, j)), (s, (*w, j))], lambda x, p, s: x - p / s)
-    moved = at.made((m, j), [(u, (*w, m, k)), (inside, (*w, k, j))], lambda u, x: u * x, over=(k,))
-    return at.made((m, j), [(moved, (*w, m, j)), (along, (*w, m, j)), (s, (*w, j))], lambda x, a, s: x + a / s)
+    moved = at.product("mk,kj->mj", u, at.made("ij,ij,j->ij", lambda x, p, s: x - p / s, inside, p, s))
+    return at.made("mj,mj,j->mj", lambda x, a, s: x + a / s, moved, along, s)
 
 
 def _singular_vectors_adjoint(at: _Points, seed: Atom) -> Atom:
-    i, j, k, m, w = at.i, at.j, at.k, at.row, at.op.write
     u, s, v = at.made_by("svd_u"), at.made_by("singular_values"), at.made_by("svd_v")
     left = at.op.name == "svd_u"
-    row = m if left else k
-    turned = at.made((i, j), [(at.e.outs[0], (*w, row, i)), (seed, (*w, row, j))], lambda x, s: x * s, over=(row,))
+    turned = at.product("mi,mj->ij" if left else "ki,kj->ij", at.result, seed)
     gaps = _over_square_gaps(at, s, turned)
-    read = [(gaps, (*w, i, j)), (gaps, (*w, j, i)), (turned, (*w, i, j)), (s, (*w, i)), (s, (*w, j))]
-    inside = at.made((i, j), read, (lambda x, y, t, si, sj: (x + y) * sj - t / sj) if left else
-                     (lambda x, y, t, si, sj: si * (x + y)))
-    half = at.made((m, j), [(u, (*w, m, k)), (inside, (*w, k, j))], lambda u, x: u * x, over=(k,))
+    inside = at.made("ij,ji,ij,i,j->ij", (lambda x, y, t, si, sj: (x + y) * sj - t / sj) if left else
+                     (lambda x, y, t, si, sj: si * (x + y)), gaps, gaps, turned, s, s)
+    half = at.product("mk,kj->mj", u, inside)
     if left:
-        half = at.made((m, j), [(half, (*w, m, j)), (seed, (*w, m, j)), (s, (*w, j))], lambda h, d, s: h + d / s)
-    return at.added(0, (m, i), [(half, (*w, m, j)), (v, (*w, i, j))], lambda h, v: h * v, over=(j,))
+        half = at.made("mj,mj,j->mj", lambda h, d, s: h + d / s, half, seed, s)
+    return at.added("mj,ij->mi", product, half, v)
 
 
 def _over_square_gaps(at: _Points, s: Atom, x: Atom) -> Atom:
     """The elements of a matrix divided by differences of squares of singular values; 0 on its diagonal."""
-    i, j, w = at.i, at.j, at.op.write
-    return at.made((i, j), [(x, (*w, i, j)), (s, (*w, j)), (s, (*w, i)), i - j],
-                   lambda x, to, own, n: select(n == 0, 0.0, x / select(n == 0, 1.0, (to - own) * (to + own))))
+    return at.made("ij,j,i,i-j->ij", lambda x, to, own, n:
+                   select(n == 0, 0.0, x / select(n == 0, 1.0, (to - own) * (to + own))), x, s, s)
 
 
-def _exponential_tangent(at: _Points, d: Atom) -> Atom:
-    made = at.block_exponential((at.e.args[at.op.sources[0].arg], at.lead(0)), (d, at.lead(0)), False)
-    return at.made((at.i, at.j), [(made, (*at.op.write, at.i, at.j + matrix_extent(at.e)))], lambda x: x)
+def _exponential_tangent(at: _Points, d: Operand) -> Atom:
+    return at.product("->ij", at.block_exponential(d, False))
 
 
 def _exponential_adjoint(at: _Points, seed: Atom) -> Atom:
-    made = at.block_exponential((at.e.args[at.op.sources[0].arg], at.lead(0)), (seed, at.op.write), True)
-    return at.added(0, (at.i, at.j), [(made, (*at.op.write, at.i, at.j + matrix_extent(at.e)))], lambda x: x)
+    return at.added("->ij", product, at.block_exponential(seed, True))
 
 
-def _sorted_tangent(at: _Points, d: Atom) -> Atom:
-    return at.made((at.i,), [(d, (*at.lead(0), *at.order()))], lambda d: d)
+def _sorted_tangent(at: _Points, d: Operand) -> Atom:
+    tensor, lead = at.element(d)
+    return at.product("->i", (tensor, (*lead, *at.order())))
 
 
 def _sorted_adjoint(at: _Points, seed: Atom) -> Atom:
-    return at.added(0, at.order(), [(seed, (*at.op.write, at.i))], lambda s: s, over=(at.i,))
+    place = at.order()
+    return at.comprehension((*at.lead(0), *place), shape_of(at.matrix), "i", ["i"], product, (seed,), "")
 
 
-DECOMPOSED: dict[str, tuple[Callable[[_Points, Atom], Atom], Callable[[_Points, Atom], Atom]]] = {
+DECOMPOSED: dict[str, tuple[Callable[[_Points, Operand], Atom], Callable[[_Points, Atom], Atom]]] = {
     "eigenvalues": (_eigenvalues_tangent, _eigenvalues_adjoint), "eigenvectors": (_eigenvectors_tangent, _eigenvectors_adjoint),
     **dict.fromkeys(("qr_q", "qr_r"), (_factors_tangent, _factors_adjoint)),
     "singular_values": (_singular_values_tangent, _singular_values_adjoint),
@@ -332,35 +302,28 @@ DECOMPOSED: dict[str, tuple[Callable[[_Points, Atom], Atom], Callable[[_Points, 
 # ---------------------------------------------------------------- what rules are written with
 
 class _Points:
-    """Comprehensions and operations at every point of an operation's box; `i`, `j`, `k` are rows and columns of its matrix."""
+    """Comprehensions and operations at every point of an operation's box, in Einstein's notation: each letter is an index, a
+    letter for each dimension of an operand, and what the result lacks is summed over. `i`, `j`, `k` are rows and columns of
+    square matrices, `m` the rows of others, `c` the columns of a right-hand side.
+
+    An operand is a tensor with the leading subscripts of the result, or one with its own; `i-j` among the operands stands for
+    that number."""
 
     def __init__(self, b: Builder, e: Equation) -> None:
         self.b, self.e, self.op = b, e, _operation(e)
-        n = matrix_extent(e)
-        made = [Index(x) for x in "ijk"]
-        self.i, self.j, self.k = map(affine, made)
-        self.extents: dict[Index, Affine] = dict.fromkeys(made, n)
-        rows = Index("r")
-        self.row, self.extents[rows] = affine(rows), operand_shape(e)[0]
+        self.result, self.matrix = e.outs[0], e.args[self.op.sources[0].arg]
+        self.size = matrix_extent(e)
+        self.letters: dict[str, Affine] = {x: affine(Index({"m": "r", "c": "m"}.get(x, x))) for x in "ijkmc"}
+        self.extents: dict[str, Affine] = {**dict.fromkeys("ijk", self.size), "m": operand_shape(e)[0]}
         self.more: tuple[Atom, ...] = ()
-        self.column = Index("m")
         rest = trailing(e)
-        if self.op.name in SOLVES and len(rest) == 2:
-            self.extents[self.column] = rest[1]
+        self.columns = "c" if self.op.name in SOLVES and len(rest) == 2 else ""
+        if self.columns:
+            self.extents["c"] = rest[1]
+        self.triangle = {"solve_lower": "i>=j", "solve_upper": "j>=i"}.get(self.op.name, "")
 
     def lead(self, source: int) -> Subscripts:
         return self.op.sources[source].subscripts
-
-    def columns(self) -> tuple[Affine, ...]:
-        """The index of the columns on the right, where there are some."""
-        return (affine(self.column),) if self.column in self.extents else ()
-
-    def right(self) -> Subscripts:
-        return self.op.write
-
-    def triangle(self, i: Affine, j: Affine) -> tuple[Affine, ...]:
-        """Guards of the elements i, j that a triangular solve reads of its matrix."""
-        return {"solve_lower": (i - j,), "solve_upper": (j - i,)}.get(self.op.name, ())
 
     def alike(self, source: int) -> bool:
         """Whether source and result have one shape and are read and written with one and the same leading subscripts, which reach
@@ -378,41 +341,39 @@ class _Points:
         return self.emitted(replace(self.op, name=name, shape=shape, agreements=()), self.e.args)
 
     def order(self) -> tuple[Read, ...]:
-        """The place of element `i` of a sorted vector, for subscripts of `made` and `added`: an integer that is read."""
-        places, write, args = self.made_by("sort_order"), (*self.op.write, self.i), len(self.e.args)
-        op = Comprehension(ranges=(*self.op.ranges, self.along(self.i)), guards=self.op.guards, write=write, shape=self.op.shape)
+        """The subscript that reads the place of element `i` of a sorted vector."""
+        i, args = self.letters["i"], len(self.e.args)
+        places, write = self.made_by("sort_order"), (*self.op.write, i)
+        op = Comprehension(ranges=(*self.op.ranges, self.along("i")), guards=self.op.guards, write=write, shape=self.op.shape)
         made = computed(self.b, op, lambda p: apply(TABLE["floor"], p + 0.5), [(places, write)], self.e.args)
         self.more = (whole_numbers(self.b, made),)
         return (Read(args, write),)
 
-    def along(self, x: Affine) -> Range:
-        assert x.index is not None
-        return Range(x.index, affine(0), self.extents[x.index])
+    def along(self, letter: str) -> Range:
+        index = self.letters[letter].index
+        assert index is not None
+        return Range(index, affine(0), self.extents[letter])
 
-    def block_exponential(self, own: Element, above: Element, turned: bool) -> Atom:
-        """The exponential of a block matrix: twice a matrix, or its transpose, on the diagonal, and another matrix above it."""
-        n = matrix_extent(self.e)
-        shape = (*self.op.shape[:len(self.op.write)], n * 2, n * 2)
-
-        def part(element: Element, turned: bool, down: Affine, right: Affine) -> Atom:
-            here = (self.j, self.i) if turned else (self.i, self.j)
-            return self.comprehension((*self.op.write, self.i + down, self.j + right), shape, (self.i, self.j),
-                                      [(element[0], (*element[1], *here))], lambda x: x, ())
-        zero = affine(0)
-        parts = [part(own, turned, zero, zero), part(own, turned, n, n), part(above, False, zero, n)]
+    def block_exponential(self, above: Operand, turned: bool) -> Operand:
+        """What is above the diagonal in the exponential of a block matrix: twice the matrix, or its transpose, on the diagonal,
+        and another matrix above it."""
+        n, zero, write, i, j = self.size, affine(0), self.op.write, self.letters["i"], self.letters["j"]
+        shape = (*self.op.shape[:len(write)], n * 2, n * 2)
+        own, read = (self.matrix, self.lead(0)), "ji" if turned else "ij"
+        parts = [self.comprehension((*write, i + down, j + right), shape, "ij", [letters], product, (matrix,), "")
+                 for matrix, letters, down, right in ((own, read, zero, zero), (own, read, n, n), (above, "ij", zero, n))]
         inner, here = every_element(shape)
         block = computed(self.b, Comprehension(ranges=inner, write=here, shape=shape), lambda x, y, z: x + y + z,
                          [(p, here) for p in parts]).atom
-        op = MatrixOperation(name="expm", ranges=self.op.ranges, guards=self.op.guards, write=self.op.write, shape=shape,
-                             sources=(Read(len(self.e.args), self.op.write),))
-        return self.emitted(op, (*self.e.args, block))
+        op = MatrixOperation(name="expm", ranges=self.op.ranges, guards=self.op.guards, write=write, shape=shape,
+                             sources=(Read(len(self.e.args), write),))
+        return self.emitted(op, (*self.e.args, block)), (*write, i, j + n)
 
-    def applied(self, name: str, transposed: bool, matrix: Atom, lead: Subscripts, right: Atom,
-                right_lead: Subscripts | None = None) -> Atom:
-        """A solve at every point; its result has the leading subscripts of the operation, and its right-hand side too."""
-        args = (*self.e.args, matrix, right)
-        sources = (Read(len(args) - 2, lead), Read(len(args) - 1, self.op.write if right_lead is None else right_lead))
-        op = MatrixOperation(name=name, ranges=self.op.ranges, guards=self.op.guards, write=self.op.write, shape=shape_of(right),
+    def applied(self, name: str, transposed: bool, matrix: Atom, right: Atom, lead: Subscripts | None = None) -> Atom:
+        """A solve at every point; matrix, right-hand side and result have the leading subscripts of the operation."""
+        args, write = (*self.e.args, matrix, right), self.op.write
+        sources = Read(len(args) - 2, write if lead is None else lead), Read(len(args) - 1, write)
+        op = MatrixOperation(name=name, ranges=self.op.ranges, guards=self.op.guards, write=write, shape=shape_of(right),
                              sources=sources, transposed=transposed)
         return self.emitted(op, args)
 
@@ -420,27 +381,47 @@ class _Points:
         op, args = compacted(op, args)
         return self.b.emit(op, *args, shape=op.shape)
 
-    def made(self, own: Sequence[Affine], read: Sequence[Element | Affine], body: Callable[..., Expr],
-             over: Sequence[Affine] = (), guards: tuple[Affine, ...] = (), shape: tuple[Affine, ...] | None = None) -> Atom:
-        """A comprehension that writes at the leading subscripts of the result, and sums over the indices in `over`."""
-        lead = self.op.shape[:len(self.op.write)]
-        shape = shape if shape is not None else (*lead, *[self.extents[x.index] for x in own if x.index is not None])
-        return self.comprehension((*self.op.write, *own), shape, (*own, *over), read, body, guards)
+    def product(self, subscripts: str, *operands: Operand, where: str = "", shape: Shape | None = None) -> Atom:
+        return self.made(subscripts, product, *operands, where=where, shape=shape)
 
-    def added(self, source: int, own: Sequence[Subscript], read: Sequence[Element | Affine], body: Callable[..., Expr],
-              over: Sequence[Affine] = (), guards: tuple[Affine, ...] = ()) -> Atom:
+    def made(self, subscripts: str, body: Callable[..., Expr], *operands: Operand, where: str = "",
+             shape: Shape | None = None) -> Atom:
+        """A comprehension that writes at the leading subscripts of the result."""
+        read, own = subscripts.split("->")
+        shape = shape or (*self.op.shape[:len(self.op.write)], *[self.extents[x] for x in own])
+        return self.comprehension((*self.op.write, *self.at(own)), shape, own, read.split(","), body, operands, where)
+
+    def added(self, subscripts: str, body: Callable[..., Expr], *operands: Operand, where: str = "", source: int = 0) -> Atom:
         """A comprehension that adds up where a source reads."""
-        s = self.op.sources[source]
-        plain = [x for x in own if isinstance(x, Affine)]
-        return self.comprehension((*s.subscripts, *own), shape_of(self.e.args[s.arg]), (*plain, *over), read, body, guards)
+        (read, own), s = subscripts.split("->"), self.op.sources[source]
+        return self.comprehension((*s.subscripts, *self.at(own)), shape_of(self.e.args[s.arg]), own, read.split(","), body,
+                                  operands, where)
 
-    def comprehension(self, write: Subscripts, shape: tuple[Affine, ...], over: Sequence[Affine],
-                      read: Sequence[Element | Affine], body: Callable[..., Expr], guards: tuple[Affine, ...]) -> Atom:
-        indices = [x.index for x in over if x.index is not None]
-        ranges = (*self.op.ranges, *[Range(i, affine(0), self.extents[i]) for i in indices])
+    def at(self, letters: str) -> tuple[Affine, ...]:
+        return tuple([self.letters[x] for x in letters])
+
+    def element(self, operand: Operand) -> Element:
+        return operand if isinstance(operand, tuple) else (operand, self.op.write)
+
+    def comprehension(self, write: Subscripts, shape: Shape, own: str, read: Sequence[str], body: Callable[..., Expr],
+                      operands: Sequence[Operand], where: str) -> Atom:
+        """A comprehension over its `own` letters and those that are `read`, under conditions such as `i>=j`."""
+        given, sources = iter(operands), list[Element | Affine]()
+        for letters in read:
+            if "-" in letters:
+                sources.append(self.difference(*letters.split("-")))
+            else:
+                tensor, lead = self.element(next(given))
+                sources.append((tensor, (*lead, *self.at(letters))))
+        over = dict.fromkeys([*own, *sorted("".join(x for x in read if "-" not in x))])
+        guards = [self.difference(*each.split(">=")) for each in where.split(",") if each]
+        ranges = (*self.op.ranges, *map(self.along, over))
         op = Comprehension(ranges=ranges, guards=(*self.op.guards, *guards), write=write, shape=shape,
                            reduction="=" if all_fixed(ranges, write) else "+")
-        return computed(self.b, op, body, read, (*self.e.args, *self.more)).atom
+        return computed(self.b, op, body, sources, (*self.e.args, *self.more)).atom
+
+    def difference(self, one: str, other: str) -> Affine:
+        return self.letters[one] - self.letters[other]
 
 
 def whole_numbers(b: Builder, made: Expr) -> Var:
