@@ -126,14 +126,14 @@ def _tangent(at: _Points, seeds: Mapping[int, Atom]) -> Atom:
 def _solve_tangent(at: _Points, seeds: Mapping[int, Atom]) -> Atom:
     """The right-hand side's tangent less the product of the matrix's with the solution, solved for."""
     op, c = at.op, at.columns
-    right = None if 1 not in seeds else seeds[1], at.lead(1)
-    if 0 not in seeds:
+    right = (seeds[1], at.lead(1)) if 1 in seeds else None
+    if right is not None and 0 not in seeds:
         moved = right[0] if at.alike(1) else at.product(f"i{c}->i{c}", right, shape=op.shape)
     else:
         read = f"{'ji' if op.transposed else 'ij'},j{c}->i{c}"
         less = at.product(read, (seeds[0], at.lead(0)), at.result, where=at.triangle, shape=op.shape)
-        moved = (at.made(f"i{c}->i{c}", lambda s: -s, less, shape=op.shape) if right[0] is None else
-                 at.made(f"i{c},i{c}->i{c}", lambda d, s: d - s, right, less, shape=op.shape))
+        moved = (at.made(f"i{c}->i{c}", lambda s: -s, less, shape=op.shape) if right is None else
+                 at.made(f"i{c},i{c}->i{c}", sub, right, less, shape=op.shape))
     return at.applied(op.name, op.transposed, at.matrix, moved, at.lead(0))
 
 

@@ -27,7 +27,6 @@ from adcli.lang.ir.affine import (
     affine,
     atoms,
     bounds,
-    floor,
     greatest,
     linear,
     nested,
@@ -41,7 +40,7 @@ from adcli.lang.operations.comprehension import Read, Subscript
 from adcli.lang.operations.matrix import Boxed, accesses
 from adcli.lang.operations.recurrence import loops, whole_statements, with_statements
 from adcli.lang.sizes.binding import number, shapes
-from adcli.lang.sizes.proofs import Coefficients, Constraint, Ends, IndexBox, infeasible
+from adcli.lang.sizes.proofs import Ends, IndexBox, impossible
 
 MOST_POINTS = 50_000
 """Points that are tried one by one where no proof shows that guards keep a subscript inside."""
@@ -107,9 +106,16 @@ def _extent_of(atom: Atom, extents: Mapping[Var, tuple[int, ...]]) -> tuple[int,
     return () if isinstance(atom, Lit) else extents[atom]
 
 
+def ends(box: IndexBox) -> Iterator[Affine]:
+    """Expressions that are at least 0 in a box."""
+    for i, (low, high) in box.items():
+        yield from (affine(i) - low, affine(high) - affine(i))
+
+
 def interval(x: Affine, box: IndexBox, sizes: Mapping[str, int]) -> Ends:
     """The least and greatest value of an expression over a box that is not empty."""
-    x = in_numbers(x, sizes)
+    if not all(isinstance(a, (Index, str)) for a, _ in x.terms):   # an index may be multiplied by a size
+        x = at_sizes(x, sizes)
     low = high = x.constant
     for a, c in x.terms:
         first, last = _interval(a, box, sizes)
@@ -117,10 +123,8 @@ def interval(x: Affine, box: IndexBox, sizes: Mapping[str, int]) -> Ends:
     return low, high
 
 
-def in_numbers(x: Affine, sizes: Mapping[str, int]) -> Affine:
-    """The expression with numbers in the place of sizes, where an index is multiplied by one: its slopes are numbers then."""
-    if all(isinstance(a, (Index, str)) for a, _ in x.terms):
-        return x
+def at_sizes(x: Affine, sizes: Mapping[str, int]) -> Affine:
+    """The expression with numbers in the place of sizes."""
     return substituted(x, {name: affine(sizes[name]) for name in atoms(x) if isinstance(name, str)})
 
 
@@ -161,21 +165,6 @@ def larger_shape(name: str | None, shape: Iterable[Affine]) -> str:
 
 # ---------------------------------------------------------------- guards
 
-def constraint(x: Affine, sizes: Mapping[str, int]) -> Constraint | None:
-    """A guard with numbers for sizes; None for one that is not affine in the indices, which then proves nothing."""
-    row: Coefficients = {}
-    x = in_numbers(x, sizes)
-    constant = x.constant
-    for a, c in x.terms:
-        if isinstance(a, Index):
-            row[a] = c
-        elif any(isinstance(b, Index) for b in atoms(Affine(((a, 1),)))):
-            return None
-        else:
-            constant += number(Affine(((a, c),)), sizes)
-    return row, constant
-
-
 @dataclass(frozen=True)
 class _Access:
     """A subscript of an equation over a box in which it takes the values `reach`, beyond the `extent` of its dimension."""
@@ -199,15 +188,9 @@ class _Access:
 
     def guarded(self) -> bool:
         """Whether no point of the box that the guards leave has the subscript below 0 or at the extent or beyond."""
-        quotients = Quotients(self.box, self.sizes)
-        own, *domain = [constraint(quotients.linear(x), self.sizes) for x in (self.subscript, *self.op.guards)]
-        known = [c for c in (*domain, *(constraint(x, self.sizes) for x in quotients.rows)) if c is not None]
-        if own is None or not known:
-            return False
-        row, constant = own
-        below = {i: -c for i, c in row.items()}, -constant - 1
-        beyond = row, constant - self.extent
-        return all(infeasible([*known, outside], quotients.box) for outside in (below, beyond))
+        s, *guards = [at_sizes(x, self.sizes) for x in (self.subscript, *self.op.guards)]
+        known = [*guards, *ends(self.box)]
+        return bool(guards) and all(impossible([outside, *known]) for outside in (-s - 1, s - self.extent))
 
     def points_outside(self) -> Sequence[Mapping[Index | str, int]] | None:
         """The first point of the box that the guards leave with the subscript outside, if there is one: they are tried one by
@@ -276,41 +259,6 @@ class _Access:
             if length > 0:
                 found[r.index, f"{r.index.name} in {text(low)}:{text(high)}"] = r.index in written, length
         return max(found, key=found.__getitem__, default=None)
-
-
-class Quotients:
-    """Expressions with an index in place of each floor of a quotient, and of what a remainder leaves out: `rows` are not negative
-    by what they are."""
-
-    def __init__(self, box: IndexBox, sizes: Mapping[str, int]) -> None:
-        self.box, self.sizes = dict(box), sizes
-        self.rows: list[Affine] = []
-        self.known: dict[AffineAtom, Affine] = {}
-
-    def linear(self, x: Affine) -> Affine:
-        return sum((self.atom(a) * c for a, c in x.terms), Affine((), x.constant))
-
-    def atom(self, a: AffineAtom) -> Affine:
-        by = a.divisor if isinstance(a, Floor) else number(a.divisor, self.sizes) if isinstance(a, Modulo) else 0
-        if not isinstance(a, Floor | Modulo) or by <= 0 or not any(isinstance(b, Index) for b in atoms(a.whole)):
-            return affine(a)
-        if a not in self.known:
-            self.known[a] = self.quotient(a) if isinstance(a, Floor) else \
-                self.between(self.linear(a.whole) - self.linear(floor(a.whole, by)) * by, by)
-        return self.known[a]
-
-    def quotient(self, a: Floor) -> Affine:
-        """The floor of a quotient as an index."""
-        low, high = interval(a.whole, self.box, self.sizes)
-        quotient = Index("q")
-        self.box[quotient] = low // a.divisor, high // a.divisor
-        self.between(self.linear(a.whole) - affine(quotient) * a.divisor, a.divisor)
-        return affine(quotient)
-
-    def between(self, left: Affine, by: int) -> Affine:
-        """The remainder of a quotient, from 0 to the divisor - 1."""
-        self.rows += [left, -left + (by - 1)]
-        return left
 
 
 # ---------------------------------------------------------------- words of 64 bits

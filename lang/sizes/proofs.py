@@ -19,6 +19,8 @@ Ends = tuple[int, int]
 """The least and the greatest value of an expression."""
 IndexBox = Mapping[Index, Ends]
 """The first and last value of every index."""
+ENDLESS = 1 << 80
+"""More than any size."""
 Coefficients = dict[Index, int]
 Constraint = tuple[Coefficients, int]
 """Σ coefficient · index + constant ≥ 0."""
@@ -27,10 +29,18 @@ Constraint = tuple[Coefficients, int]
 def proved(x: Affine, known: Iterable[Affine]) -> bool:
     """Whether an expression is never negative where those of `known` are not, whatever the sizes; False may also mean that the
     proof was not found."""
-    rows = _connected(-x - 1, known)
+    rows = _connected([-x - 1], known)
+    return len({a for row in rows for a, _ in row.terms}) <= MOST_ATOMS and _impossible(rows)
+
+
+def impossible(rows: Iterable[Affine]) -> bool:
+    """Whether no whole numbers, sizes among them, make all these expressions at least 0: True is certain, False may also mean
+    that only fractions are left."""
+    return _impossible(_connected(rows, ()))
+
+
+def _impossible(rows: Iterable[Affine]) -> bool:
     numbers = {a: k for k, a in enumerate(dict.fromkeys(a for row in rows for a, _ in row.terms))}
-    if len(numbers) > MOST_ATOMS:
-        return False
     numbered = tuple((tuple((numbers[a], c) for a, c in row.terms), row.constant) for row in rows)
     return _contradictory(numbered, tuple(isinstance(a, str) for a in numbers))
 
@@ -39,15 +49,16 @@ def proved(x: Affine, known: Iterable[Affine]) -> bool:
 def _contradictory(rows: tuple[tuple[tuple[tuple[int, int], ...], int], ...], sizes: tuple[bool, ...]) -> bool:
     """Whether no whole numbers, some of them sizes, make all rows Σ coefficient · number + constant at least 0. Kept: other reads
     ask the same of other indices."""
-    far = 1 << 80
-    box = {Index(""): (0 if size else -far, far) for size in sizes}
-    indices = [*box]
-    return infeasible([({indices[k]: c for k, c in row}, constant) for row, constant in rows], box)
+    indices = [Index("") for _ in sizes]
+    ends: list[Constraint] = [end for i, size in zip(indices, sizes, strict=True)
+                              for end in (({i: 1}, 0 if size else ENDLESS), ({i: -1}, ENDLESS))]
+    left = eliminated([*(({indices[k]: c for k, c in row}, constant) for row, constant in rows), *ends], indices)
+    return left is not None and any(not row and constant < 0 for row, constant in left)
 
 
-def _connected(x: Affine, known: Iterable[Affine]) -> list[Affine]:
-    """The expression and those of `known` that have to do with it, with what floors and extrema in them satisfy."""
-    rows, left = [x], list(known)
+def _connected(rows: Iterable[Affine], known: Iterable[Affine]) -> list[Affine]:
+    """Expressions and those of `known` that have to do with them, with what floors and extrema in them satisfy."""
+    rows, left = list(rows), list(known)
     done: set[AffineAtom] = set()
     while True:
         new = [a for a in dict.fromkeys(a for row in rows for a, _ in row.terms) if a not in done]
@@ -84,14 +95,6 @@ def _laws(a: AffineAtom) -> Iterator[Affine]:
                 yield from (left, -left)
         case _:
             return
-
-
-def infeasible(constraints: Sequence[Constraint], box: IndexBox) -> bool:
-    """Whether no point of the box meets all constraints: True is certain, False may also mean that only fractions are left."""
-    used = dict.fromkeys(i for row, _ in constraints for i in row)   # in an order that is the same in every run
-    ends = [end for i in used for end in (({i: 1}, -box[i][0]), ({i: -1}, box[i][1]))]
-    left = eliminated([*constraints, *ends], used)
-    return left is not None and any(not row and constant < 0 for row, constant in left)
 
 
 def eliminated(constraints: Iterable[Constraint], away: Iterable[Index]) -> list[Constraint] | None:

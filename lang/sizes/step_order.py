@@ -16,12 +16,8 @@ from adcli.lang.operations.comprehension import Range
 from adcli.lang.operations.matrix import Boxed
 from adcli.lang.operations.recurrence import Meeting, Recurrence, meetings
 from adcli.lang.sizes.binding import number
-from adcli.lang.sizes.in_bounds import Quotients, constraint
-from adcli.lang.sizes.proofs import Constraint, eliminated, infeasible
-
-ENDLESS = 1 << 80
-"""More than any size."""
-
+from adcli.lang.sizes.in_bounds import at_sizes, ends
+from adcli.lang.sizes.proofs import eliminated, impossible
 
 # ---------------------------------------------------------------- with sizes as numbers
 
@@ -40,10 +36,7 @@ def _meet(each: Meeting, op: Recurrence, sizes: Mapping[str, int]) -> bool:
     box = {r.index: (number(r.low, sizes), number(r.high, sizes) - 1) for r in ranges}
     if any(last < first for first, last in box.values()):
         return False
-    quotients = Quotients(box, sizes)
-    rows = [quotients.linear(x) for x in rows]
-    known: list[Constraint] = [c for x in (*rows, *quotients.rows) if (c := constraint(x, sizes)) is not None]
-    return not infeasible(known, quotients.box)
+    return not impossible([*[at_sizes(x, sizes) for x in rows], *ends(box)])
 
 
 def _together(each: Meeting, op: Recurrence) -> tuple[list[Affine], list[Range]]:
@@ -79,10 +72,10 @@ def meeting_sizes(each: Meeting, op: Recurrence, known: Sequence[Affine]) -> tup
     if any(not row and constant < 0 for row, constant in left):
         return None
     sized = {i: a for a, i in name.items() if i not in indices}
-    if infeasible(left, {i: (0 if isinstance(a, str) else -ENDLESS, ENDLESS) for i, a in sized.items()}):
+    found = [sum((affine(sized[i]) * c for i, c in row.items()), start=affine(constant)) for row, constant in left]
+    if impossible(found):
         return None
     given = set(known)
-    found = [sum((affine(sized[i]) * c for i, c in row.items()), start=affine(constant)) for row, constant in left]
     return tuple([x for x in found if not never_negative(x) and x not in given])
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 import itertools
 import random
 
-from adcli.lang.ir.affine import Floor, Index, affine, floor, greatest, least, remainder
-from adcli.lang.sizes.proofs import infeasible, proved
+from adcli.lang.ir.affine import Floor, Index, affine, floor, greatest, least, remainder, value
+from adcli.lang.sizes.in_bounds import ends
+from adcli.lang.sizes.proofs import impossible, proved
 from hypothesis import given
 from hypothesis import strategies as st
 from random_programs import law
@@ -17,22 +18,21 @@ def test_elimination_is_right_about_integers(seed: int) -> None:
     r = random.Random(seed)
     indices = [Index(name) for name in "ijk"]
     box = {i: (low := r.randint(-2, 2), low + r.randint(0, 3)) for i in indices}
-    rows = [({i: c for i in indices if (c := r.randint(-2, 2))}, r.randint(-4, 4)) for _ in range(r.randint(1, 3))]
+    rows = [sum((affine(i) * r.randint(-2, 2) for i in indices), affine(r.randint(-4, 4))) for _ in range(r.randint(1, 3))]
     points = itertools.product(*[range(a, b + 1) for a, b in box.values()])
-    some = any(all(sum(c * p[indices.index(i)] for i, c in row.items()) + k >= 0 for row, k in rows) for p in points)
-    if infeasible(rows, box):
+    some = any(all(value(x, dict(zip(indices, p, strict=True))) >= 0 for x in rows) for p in points)
+    if impossible([*rows, *ends(box)]):
         assert not some
     elif len(rows) == 1:
         assert some
 
 
 def test_triangles_are_decided_exactly() -> None:
-    i, k = Index("i"), Index("k")
-    box = {i: (0, 9), k: (0, 9)}
-    above = ({k: 1, i: -1}, -1)                                    # k ≥ i + 1
-    assert infeasible([above, ({i: 1}, -9)], box)                  # i ≥ 9
-    assert not infeasible([above, ({i: 1}, -8)], box)
-    assert infeasible([({i: 2, k: -2}, -1), ({i: -2, k: 2}, 1)], box)   # 2i − 2k = 1 has no integers
+    i, k = affine(Index("i")), affine(Index("k"))
+    above = [k - i - 1, i, k, affine(9) - i, affine(9) - k]
+    assert impossible([*above, i - 9])
+    assert not impossible([*above, i - 8])
+    assert impossible([i * 2 - k * 2 - 1, k * 2 - i * 2 + 1])   # 2i − 2k = 1 has no integers
 
 
 def test_expressions_that_are_never_negative_for_any_size() -> None:
