@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -31,15 +32,32 @@ def completions(context: click.Context, parameter: click.Parameter, incomplete: 
     return [item for item in found if item.value.startswith(incomplete)]
 
 
-@click.command("help", cls=Command, examples=("adcli help exit codes", "adcli help grad"))
+@click.command("help", cls=Command, examples=("adcli help exit codes", "adcli help grad", "adcli help bounds"))
 @click.argument("topic", nargs=-1, shell_complete=completions)
+@click.option("--html", "folder", cls=Option, group=WRITTEN, metavar="DIR", help="Write the whole manual as pages of HTML into DIR.")
 @click.pass_context
-def help_command(context: click.Context, topic: tuple[str, ...]) -> int:
+def help_command(context: click.Context, topic: tuple[str, ...], folder: str | None) -> int:
     """A chapter of the manual, or every option of a verb; without TOPIC, the list of them. Any other word is looked for.
 
     On a terminal the text goes through $PAGER (less) and is coloured unless NO_COLOR is set; see adcli help environment.
     """
+    if folder is not None:
+        return pages(context, folder, topic)
     show(text(context, "-".join(topic).lower().replace(" ", "-").replace("_", "-")))
+    return 0
+
+
+def pages(context: click.Context, folder: str, topic: tuple[str, ...]) -> int:
+    """Write the manual into a folder."""
+    from adcli.manual.pages import write_pages
+    if topic:
+        raise AdError("--html writes the whole manual", help=f"adcli help --html {folder}")
+    helps = {}
+    for name in verbs(context):
+        with verb(context, name) as inner:
+            helps[name] = full_help(inner)
+    count = write_pages(Path(folder), helps)
+    sys.stderr.write(f"{count} pages: {Path(folder) / 'index.html'}\n")
     return 0
 
 

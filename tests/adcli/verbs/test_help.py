@@ -1,11 +1,13 @@
 """adcli help: chapters on a terminal of any width, in a pager, and how topics are found."""
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
 import subprocess
 import sys
+from html.parser import HTMLParser
 
 import pytest
 from command import adcli, succeeds
@@ -135,3 +137,38 @@ def test_nothing_of_the_manual_is_imported_by_other_verbs():
     for args in (["--help"], ["grad", "-e", "x", "--at", "x=1"], ["grad", "--help"]):
         done = subprocess.run([sys.executable, "-c", script, *args], capture_output=True, text=True, check=True, cwd=ROOT)
         assert done.stdout.splitlines()[-1] == "[]"
+
+
+class Links(HTMLParser):
+    """Tags that are open, anchors and links of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open, self.anchors, self.links = [], {""}, []
+        self.feed(page)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.open += [tag] * (tag not in ("meta", "link", "input", "br"))
+        self.anchors.add(dict(attrs).get("id"))
+        self.links += [value for name, value in attrs if name in ("href", "src")]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_manual_as_pages(tmp_path):
+    """Well formed, every link leads somewhere, nothing is loaded from elsewhere, and the search knows every section."""
+    ended = adcli("help", "--html", str(tmp_path / "pages"))
+    pages = {path.name: Links(path.read_text(encoding="utf-8")) for path in (tmp_path / "pages").glob("*.html")}
+    assert (ended.code, ended.err) == (0, f"{len(pages)} pages: {tmp_path / 'pages' / 'index.html'}\n")
+    assert {*pages} == {"index.html", *(f"{topic}.html" for topic in TOPICS), *(f"verb-{verb}.html" for verb in VERBS)}
+    for page in pages.values():
+        for target in page.links:
+            name, _, anchor = target.partition("#")
+            assert (target.startswith("https://") or (tmp_path / "pages" / name).is_file() and
+                    (not name.endswith(".html") or anchor in pages[name].anchors) or target == "#text"), target
+    listed = (tmp_path / "pages" / "index.js").read_text(encoding="utf-8")
+    for page, _, anchor, _ in json.loads(listed.removeprefix("const SECTIONS = ").removesuffix(";\n")):
+        assert anchor in pages[f"{page}.html"].anchors, (page, anchor)
+    assert adcli("help", "fits", "--html", str(tmp_path)).code == 2
