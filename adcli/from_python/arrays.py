@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
-from adcli.from_python.expressions import Expressions
-from adcli.from_python.frame import ZERO, first_of, stacked
-from adcli.from_python.values import Array, Several, known, whole
-from adcli.lang.ir.affine import Affine, affine, floor, product
-from adcli.lang.tree.nodes import Call, Node, Op
+from adcli.from_python.arithmetic import Arithmetic
+from adcli.from_python.frame import ZERO
+from adcli.from_python.values import Array, Several, Shape, first_of, known, stacked, whole
+from adcli.lang.ir.affine import Affine, affine, product
+from adcli.lang.tree.nodes import Node, Op
 from adcli.readers.draft import number
 
 SYMBOLS = {"sum": "+=!", "prod": "*=!", "max": "max=!", "min": "min=!", "logsumexp": "lse=!"}
@@ -19,24 +19,8 @@ PAIRS = {"sum": "add", "prod": "mul", "max": "max", "min": "min", "logsumexp": "
 """The same for two numbers."""
 
 
-class Arrays(Expressions):
+class Arrays(Arithmetic):
     """Operations on whole arrays."""
-
-    def ranked(self, a: Array, least: int, node: ast.AST) -> Array:
-        """An array of at least so many dimensions; an input of which nobody has said the rank gets this one."""
-        if len(a.shape) >= least:
-            return a
-        loose = sorted(p for p in a.loose if self.reading.open(p) and self.reading.facts.ranks.get(p, 0) < least)
-        if len(loose) == 1:
-            self.reading.learn_rank(loose[0], least)
-        if loose:
-            names = " and ".join(f"'{p}'" for p in loose)
-            raise self.fault(node, f"which of {names} are arrays is not said",
-                             f"annotate them, {loose[0]}: Float[Array, \"n\"] or {loose[0]}: float, or give the point with --at")
-        raise self.fault(node, f"an array with {least} dimension{'s' * (least > 1)} is needed here, and this has {len(a.shape)}")
-
-    def count(self, a: Array, node: ast.AST) -> Array:
-        return whole(reduce(product, a.shape, affine(1)), self.span(node))
 
     def transposed(self, a: Array) -> Array:
         if len(a.shape) < 2:
@@ -59,45 +43,25 @@ class Arrays(Expressions):
 
     # Subscripts.
 
-    def taken(self, a: Array, node: ast.Subscript) -> Any:
-        """x[i], x[1:], x[:, 0], x[None, :], x[i, j]."""
-        parts = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
-        values = [p if isinstance(p, ast.Slice) else self.value(p) for p in parts]
-        counted = sum(v is not None and v is not Ellipsis for v in values)
-        a = self.ranked(a, max(counted, 1), node)
-        if Ellipsis in values:
-            k = values.index(Ellipsis)
-            values[k:k + 1] = [ast.Slice()] * (len(a.shape) - counted)
-        for v, p in zip(values, parts, strict=False):
-            if isinstance(v, Several) or (isinstance(v, Array) and v.shape):
-                raise self.fault(p, "an array as a subscript cannot be read", "write the elements, or a loop over indices")
-        if len(values) == 1 and a.items is not None and isinstance(values[0], Array) and values[0].whole is not None:
-            at = self.inside(values[0].whole, a.shape[0], node)
-            if at.number is not None:
-                return first_of(a, at)
-        a = self.one_array(a, self.span(node))
-        return self.sliced(a, values, node)
-
-    def sliced(self, a: Array, values: list[Any], node: ast.AST) -> Array:
-        """The part of an array that subscripts choose: numbers, slices and None for a dimension of one element."""
+    def sliced(self, a: Array, parts: Sequence[Affine | tuple[Affine, Affine, int] | None]) -> Array:
+        """The part of an array that these choose: a place, a start with length and step, or None for one dimension more."""
         shape: list[Affine] = []
         steps: list[tuple[Affine | None, Affine, int]] = []   # for each dimension: fixed at, or start and step of what is left
-        d = 0
-        for v in values:
-            if v is None:
+        extents = iter(a.shape)
+        for p in parts:
+            if p is None:
                 shape.append(affine(1))
-                continue
-            if isinstance(v, ast.Slice):
-                low, extent, step = self.bounds(v, a.shape[d])
-                steps.append((None, low, step))
-                shape.append(extent)
+            elif isinstance(p, tuple):
+                shape.append(p[1])
+                steps.append((None, p[0], p[2]))
             else:
-                steps.append((self.inside(self.as_whole(v, node, "a subscript"), a.shape[d], node), ZERO, 1))
-            d += 1
-        shape += a.shape[d:]
-        new = [k for k, v in enumerate(v for v in values if v is None or isinstance(v, ast.Slice)) if v is None]
+                steps.append((p, ZERO, 1))
+            if p is not None:
+                next(extents)
+        shape += extents
+        new = [k for k, p in enumerate(p for p in parts if not isinstance(p, Affine)) if p is None]
 
-        def element(at: Sequence[Affine]) -> Node:
+        def element(at: Shape) -> Node:
             left = [x for k, x in enumerate(at) if k not in new]
             full = [fixed if fixed is not None else low + left.pop(0) * step for fixed, low, step in steps]
             return a.element([*full, *left])
@@ -111,21 +75,6 @@ class Arrays(Expressions):
         if extent.number is not None and not -extent.number <= n < extent.number:
             raise self.fault(node, f"there are {extent.number} elements, and none at {n}")
         return extent + n if n < 0 else k
-
-    def bounds(self, s: ast.Slice, extent: Affine) -> tuple[Affine, Affine, int]:
-        """Where a slice starts, how many elements it has, and its step."""
-        step = 1 if s.step is None else self.affine(s.step, "a step").number
-        if step is None or step == 0 or (step < 0 and (s.lower or s.upper)):
-            raise self.fault(s.step or s, "this step cannot be read", "a step is a number; a negative one stands alone, x[::-1]")
-        if step < 0:
-            return extent - 1, floor(extent - 1 - step, -step) if step != -1 else extent, step
-        low, high = (None if n is None else self.affine(n, "the bound of a slice") for n in (s.lower, s.upper))
-        low, high = (None if x is None else extent + x if (x.number or 0) < 0 else x for x in (low, high))
-        low, high = low or ZERO, high or extent
-        if high.number is not None and extent.number is not None:
-            high = affine(min(high.number, extent.number))
-        length = high - low
-        return low, length if step == 1 else floor(length + step - 1, step), step
 
     # Sums along axes.
 
@@ -155,25 +104,23 @@ class Arrays(Expressions):
         else:
             rest = [d for d in range(len(a.shape)) if d not in over]
 
-            def element(at: Sequence[Affine], inner: Sequence[Affine]) -> Node:
+            def element(at: Shape, inner: Shape) -> Node:
                 places = dict(zip([*rest, *over], [*at, *inner], strict=True))
                 return a.element([places[d] for d in range(len(a.shape))])
             found = self.reduced(SYMBOLS[name], [a.shape[d] for d in rest], element, [a.shape[d] for d in over], self.span(node))
         if not keep:
             return found
-        span = ast.Slice()
-        return self.sliced(self.one_array(found, self.span(node)), [None if d in over else span for d in range(len(a.shape))],
-                           node)
+        kept = [None if d in over else (ZERO, x, 1) for d, x in enumerate(a.shape)]
+        return self.sliced(self.one_array(found, self.span(node)), kept)
 
     def folded(self, name: str, parts: Sequence[Array], node: ast.AST) -> Array:
         """Parts that are written out, put together one after another."""
-        span, pair = self.span(node), PAIRS[name]
+        pair = PAIRS[name]
         if not parts:
-            return known(0 if name == "sum" else 1, span)
+            return known(0 if name == "sum" else 1, self.span(node))
         if pair in ("max", "min") and len(parts) > 2:
-            return self.apply(lambda x: Call(pair, x, *span), list(parts), node)
-        kind = Op if pair in ("add", "mul") else Call
-        return reduce(lambda p, q: self.apply(lambda x: kind(pair, x, *span), [p, q], node), parts)
+            return self.operation(pair, parts, node)
+        return reduce(lambda p, q: self.operation(pair, [p, q], node), parts)
 
     def mean(self, a: Array, node: ast.AST, axis: Any = None, keep: bool = False, less: int = 0) -> Array:
         a = self.ranked(a, 1, node)
@@ -183,9 +130,8 @@ class Arrays(Expressions):
 
     def variance(self, a: Array, node: ast.AST, axis: Any = None, less: int = 0) -> Array:
         a = self.ranked(a, 1, node)
-        span = self.span(node)
         apart = self.binary(ast.Sub, a, self.mean(a, node, axis, axis is not None), node)
-        return self.mean(self.binary(ast.Pow, apart, known(2, span), node), node, axis, less=less)
+        return self.mean(self.binary(ast.Pow, apart, known(2, self.span(node)), node), node, axis, less=less)
 
     # Products.
 
@@ -200,12 +146,11 @@ class Arrays(Expressions):
                              "write np.einsum('bij,bjk->bik', A, B)")
         self.equal(a.shape[-1], b.shape[0], node)
         span = self.span(node)
-        times = [a if a.items is not None else None, b if b.items is not None else None]
-        if None not in times and a.shape[-1].number is not None:
+        if a.items is not None and b.items is not None and a.shape[-1].number is not None:
             return self.product_of_items(a, b, node)
         a, b = self.one_array(a, span), self.one_array(b, span)
 
-        def element(at: Sequence[Affine], inner: Sequence[Affine]) -> Node:
+        def element(at: Shape, inner: Shape) -> Node:
             split = len(a.shape) - 1
             return Op("mul", [a.element([*at[:split], *inner]), b.element([*inner, *at[split:]])], *span)
         return self.reduced("+=!", [*a.shape[:-1], *b.shape[1:]], element, [b.shape[0]], span)
@@ -235,7 +180,7 @@ class Arrays(Expressions):
                 self.equal(extents.setdefault(c, x), x, node)
         over = [c for c in extents if c not in out]
 
-        def element(at: Sequence[Affine], inner: Sequence[Affine]) -> Node:
+        def element(at: Shape, inner: Shape) -> Node:
             places = dict(zip([*out, *over], [*at, *inner], strict=True))
             factors = [a.element([places[c] for c in term]) for a, term in zip(arrays, terms, strict=True)]
             return reduce(lambda p, q: Op("mul", [p, q], *span), factors)

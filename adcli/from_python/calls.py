@@ -3,11 +3,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any
 
-from adcli.from_python.expressions import told
-from adcli.from_python.matrices import MatrixFunctions
-from adcli.from_python.values import Array, Defined, KnownDict, LibraryName, Method, Several, of_variable, scalar
+from adcli.from_python.arithmetic import told
+from adcli.from_python.frame import OPERATIONS, TRUTHS, Make
+from adcli.from_python.functions import MatrixFunctions
+from adcli.from_python.values import Array, Defined, KnownDict, LibraryName, Method, Several, loose_of, of_variable, scalar
 from adcli.lang.ir.errors import alike
 from adcli.lang.ir.notation import ALIASES, MATRIX_CALLS, TENSOR_CALLS
 from adcli.lang.ir.primitives import TABLE
@@ -17,7 +19,6 @@ from adcli.readers.names import CHOSEN, NAMED, definition_of, renamed, row_of
 
 DEEPEST = 60
 """PythonCalls of functions of the file inside of one another."""
-TRUTHS = frozenset(("lt", "le", "gt", "ge", "eq", "ne", "and", "or", "not"))
 
 
 class PythonCalls(MatrixFunctions):
@@ -44,8 +45,9 @@ class PythonCalls(MatrixFunctions):
             if m.name == "get":
                 key = args[0].constant if isinstance(args[0], Array) else args[0]
                 return m.value.items.get(key, args[1] if len(args) > 1 else None)
-            pairs = [Several([k, v]) for k, v in m.value.items.items()]
-            return Several({"values": [p.items[1] for p in pairs], "keys": [p.items[0] for p in pairs]}.get(m.name, pairs))
+            found = m.value.items
+            return Several({"values": [*found.values()], "keys": [*found]}.get(m.name) or [
+                Several([*pair]) for pair in found.items()])
         if isinstance(m.value, Array | Several):
             to_float = m.name == "astype" and len(args) == 1 and isinstance(args[0], LibraryName) and "float" in args[0].path
             if to_float or m.name in ("item", "copy", "double", "contiguous"):
@@ -68,6 +70,12 @@ class PythonCalls(MatrixFunctions):
             if found is not None:
                 return self.applied(found, list(values.values()), node)
         return self.inlined(f, values, node)
+
+    def call_map(self, node: ast.Call, f: Any, *xs: Any) -> Several:
+        if not isinstance(f, Defined):
+            raise self.fault(node, "map of this function cannot be read", "write a comprehension: [f(u) for u in x]")
+        return Several([self.of_file(f, list(items), {}, node)
+                        for items in zip(*(self.each_of(x, node) for x in xs), strict=False)], "list")
 
     def arguments(self, f: Defined, args: list[Any], named: dict[str, Any], node: ast.Call) -> dict[str, Any]:
         """The values of the parameters."""
@@ -111,7 +119,7 @@ class PythonCalls(MatrixFunctions):
         """A call of a function that is in the program."""
         span = self.span(node)
         nodes = [a.element(()) for a in args]
-        loose = frozenset[str]().union(*(a.loose for a in args))
+        loose = loose_of(args)
         if f.value is not None:
             return scalar(Call(f.name, nodes, *span), is_truth(f.value), loose)
         targets = [Variable("" if len(f.results) == 1 else v.hint) for v in f.results]
@@ -128,11 +136,10 @@ class PythonCalls(MatrixFunctions):
         if work is not None and library in WITH_ARRAYS and (library == "builtins") >= (name in BUILTIN_ONLY):
             self.library = library
             try:
-                return work(node, *args, **{k: v for k, v in named.items() if k not in IGNORED})
-            except TypeError as error:
-                if "call_" not in str(error):
-                    raise
+                given = signature(work).bind(node, *args, **{SAME.get(k, k): v for k, v in named.items() if k not in IGNORED})
+            except TypeError:
                 raise self.fault(node, f"'{name}' cannot be read with these arguments", "leave out what is not needed") from None
+            return work(*given.args, **given.kwargs)
         return self.elementwise(library, name, args, named, node)
 
     def elementwise(self, library: str, name: str, args: list[Any], named: dict[str, Any], node: ast.Call) -> Array:
@@ -145,25 +152,22 @@ class PythonCalls(MatrixFunctions):
                              f"did you mean '{close}'?" if close else "`adcli help sources` lists what can")
         if name in ("clip", "clamp"):
             return self.clipped(args, named, node)
-        arrays = [self.as_array(a, n) for a,
-                  n in zip([*args, *named.values()], [*node.args, *node.args, *[node] * 9], strict=False)]
+        places = [*node.args, *node.args, *[node] * 9]
+        arrays = [self.as_array(a, n) for a, n in zip([*args, *named.values()], places, strict=False)]
         if name in ("positive", "float", "float64", "double"):
             return arrays[0]
-        truths = row_of(name, len(arrays)) in TRUTHS
-        from adcli.from_python.frame import truth_as_number
-        to_kind = self.as_truth if name.startswith("logical") else lambda a, n: truth_as_number(self, a, n)
+        truth = row_of(name, len(arrays)) in TRUTHS or name in ("isnan", "isinf", "isfinite")
+        to_kind = self.as_truth if name.startswith("logical") else self.as_number
         arrays = [to_kind(a, node) for a in arrays]
-        made = self.made(library, name, len(arrays), node)
-        return self.apply(made, arrays, node, truth=truths or name in ("isnan", "isinf", "isfinite"))
+        return self.apply(self.made(library, name, len(arrays), node), arrays, node, truth)
 
-    def made(self, library: str, name: str, count: int, node: ast.Call) -> Callable[[list[Node]], Node]:
+    def made(self, library: str, name: str, count: int, node: ast.Call) -> Make:
         """The operation of a function: one of the language's, or one that is written into the program."""
         span, called = self.span(node), renamed(library, name)
         definition = definition_of(library, called, count)
         row = None if library == "math" and name == "remainder" else row_of(called, count)
         if row is not None and (called, count) not in CHOSEN:
-            operator = row in OPERATIONS
-            return lambda x: (Op if operator else Call)(row, x, *span)
+            return lambda x: (Op if row in OPERATIONS else Call)(row, x, *span)
         if definition is None:
             raise self.fault(node, f"'{name}' cannot be read with {count} argument{'s' * (count != 1)}")
         function = self.reading.written_function(*definition, span)
@@ -172,21 +176,20 @@ class PythonCalls(MatrixFunctions):
     def clipped(self, args: list[Any], named: dict[str, Any], node: ast.Call) -> Array:
         low = next((named[k] for k in ("a_min", "min", "low") if k in named), args[1] if len(args) > 1 else None)
         high = next((named[k] for k in ("a_max", "max", "high") if k in named), args[2] if len(args) > 2 else None)
-        span = self.span(node)
         there = [self.as_array(v, node) for v in (args[0], low, high) if v is not None]
-        name = "clamp" if len(there) == 3 else "max" if low is not None else "min"
-        return self.apply(lambda x: Call(name, x, *span), there, node)
+        return self.operation("clamp" if len(there) == 3 else "max" if low is not None else "min", there, node)
 
 
 IGNORED = frozenset(("dtype", "device", "requires_grad", "copy", "order", "optimize", "precision", "assume_a", "check_finite",
                      "np"))
 """Arguments by name that do not change a value."""
+SAME = {"dim": "axis", "keepdim": "keepdims"}
+"""Arguments of torch by NumPy's names."""
 WITH_ARRAYS = frozenset(("builtins", "numpy", "jax.numpy", "torch", "autograd.numpy", "numpy.linalg", "jax.numpy.linalg",
                          "autograd.numpy.linalg", "torch.linalg", "scipy.linalg", "jax.scipy.linalg", "scipy.special",
-                         "jax.scipy.special",                         "jax.nn", "torch.nn.functional", "jax.lax"))
+                         "jax.scipy.special", "jax.nn", "torch.nn.functional", "jax.lax"))
 """The libraries that functions of whole arrays are taken from."""
 BUILTIN_ONLY = frozenset(("range", "len", "int", "bool", "list", "tuple", "dict", "enumerate", "zip", "reversed", "map"))
-OPERATIONS = frozenset(("add", "sub", "mul", "div", "pow", "neg", *TRUTHS))
 TAKEN = frozenset((*TABLE, *ALIASES, *MATRIX_CALLS, *TENSOR_CALLS))
 """Names of the language's own functions."""
 

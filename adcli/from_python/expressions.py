@@ -4,10 +4,13 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
-from adcli.from_python.frame import PythonFrame, first_of, stacked, truth_as_number
+from adcli.from_python.arithmetic import OPERATORS, Compute, told
+from adcli.from_python.arrays import Arrays
+from adcli.from_python.frame import ZERO
 from adcli.from_python.values import (
     Absent,
     Array,
@@ -17,27 +20,22 @@ from adcli.from_python.values import (
     Method,
     PythonRange,
     Several,
+    first_of,
     known,
     whole,
 )
-from adcli.lang.ir.affine import Affine, affine, floor
-from adcli.lang.tree.nodes import Call, Node, Op, Token
+from adcli.lang.ir.affine import Affine, affine, floor, product
+from adcli.lang.tree.nodes import Node, Token
 from adcli.readers.names import CONSTANTS
 
-OPERATORS: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
-    ast.Add: ("add", operator.add), ast.Sub: ("sub", operator.sub), ast.Mult: ("mul", operator.mul), ast.Div: ("div",
-                                                                                                               operator.truediv),
-    ast.Pow: ("pow", operator.pow), ast.Mod: ("mod", operator.mod), ast.FloorDiv: ("floordiv", operator.floordiv)}
-COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]] = {
+COMPARISONS: dict[type[ast.cmpop], tuple[str, Compute]] = {
     ast.Lt: ("lt", operator.lt), ast.LtE: ("le", operator.le), ast.Gt: ("gt", operator.gt), ast.GtE: ("ge", operator.ge),
     ast.Eq: ("eq", operator.eq), ast.NotEq: ("ne", operator.ne)}
 PLAIN = re.compile(r"(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
 """Numbers that the language writes as Python does."""
-LONGEST_SEQUENCE = 256
-"""Elements of an array that is written out."""
 
 
-class Expressions(PythonFrame):
+class Expressions(Arrays):
     """The values of expressions."""
 
     def value(self, node: ast.expr) -> Any:
@@ -47,62 +45,16 @@ class Expressions(PythonFrame):
             raise self.fault(node, f"{NOT_READ.get(type(node).__name__, 'this expression')} cannot be read")
         return visit(node)
 
-    def array(self, node: ast.expr) -> Array:
-        """A value that is a number or an array of them."""
-        return self.as_array(self.value(node), node)
-
-    def as_array(self, value: Any, node: ast.AST) -> Array:
-        if isinstance(value, Array):
-            return value
-        if isinstance(value, Several) and value.items:
-            parts = [truth_as_number(self, self.as_array(x, node), node) for x in value.items]
-            if all(len(p.shape) == len(parts[0].shape) for p in parts):
-                for p in parts[1:]:
-                    for x, y in zip(parts[0].shape, p.shape, strict=True):
-                        self.equal(x, y, node)
-                return stacked(parts)
-        if isinstance(value, Absent):
-            raise self.fault(node, value.reason, value.help)
-        raise self.fault(node, f"{told(value)} stands where a number is needed")
-
     def number(self, node: ast.expr) -> Array:
         """An array of numbers, truth values as 0 and 1."""
-        return truth_as_number(self, self.array(node), node)
+        return self.as_number(self.as_array(self.value(node), node), node)
 
     def truth(self, node: ast.expr) -> Array:
         return self.as_truth(self.value(node), node)
 
-    def as_truth(self, value: Any, node: ast.AST) -> Array:
-        """A truth value; a number is true where it is not 0."""
-        if value is None or isinstance(value, str | Several | KnownDict):
-            return known(bool(value.items if isinstance(value, Several | KnownDict) else value), self.span(node))
-        a = self.as_array(value, node)
-        if a.truth:
-            return a
-        span = self.span(node)
-        if a.constant is not None:
-            return known(bool(a.constant), span)
-        return self.apply(lambda x: Op("ne", [x[0], Token("NUMBER", "0", *span)], *span), [a], node, truth=True)
-
     def affine(self, node: ast.expr, what: str) -> Affine:
         """A whole number as a sum of sizes and indices: a subscript, or the bound of a loop."""
         return self.as_whole(self.value(node), node, what)
-
-    def as_whole(self, value: Any, node: ast.AST, what: str) -> Affine:
-        if isinstance(value, Array):
-            if value.whole is not None:
-                return value.whole
-            self.settle_constant(value, node, True)
-        raise self.fault(node, f"{what} depends on a value",
-                         "it has to be made of numbers, sizes such as len(x), and indices of loops")
-
-    def settle_constant(self, value: Array, node: ast.AST, needed: bool = False) -> None:
-        """Take the one input that a number is made of for a constant, which it has to be where a number is `needed`."""
-        names = [p for p in value.loose if p in self.reading.inputs]
-        if not value.shape and len(names) == 1:
-            default = self.reading.facts.given.get(names[0], self.reading.inputs[names[0]])
-            if needed or (isinstance(default, int | float) and float(default).is_integer()):
-                self.reading.learn_constant(names[0], node, default)
 
     # Constants and names.
 
@@ -113,20 +65,18 @@ class Expressions(PythonFrame):
         if isinstance(value, float):
             text = self.reading.source.text[span[0]:span[1]]
             token: Node = Token("NUMBER", text, *span)
-            return Array((), lambda at: token, known=value) if PLAIN.fullmatch(text) and value < float("inf") else known(value,
-                                                                                                                         span)
+            plain = PLAIN.fullmatch(text) and value < float("inf")
+            return Array((), lambda at: token, known=value) if plain else known(value, span)
         if value is None or isinstance(value, str):
             return value
         raise self.fault(node, f"{type(value).__name__} {value!r} cannot be read", "numbers are real here")
 
     def of_Name(self, node: ast.Name) -> Any:
-        if node.id in self.values:
-            value = self.values[node.id]
-            if isinstance(value, Absent):
-                raise self.fault(node, f"'{node.id}' {value.reason}", value.help)
-            return self.settled(value, self.span(node))
-        found = self.reading.module_value(node.id, node)
-        return self.settled(found, self.span(node))
+        own = node.id in self.values
+        value = self.values[node.id] if own else self.reading.module_value(node.id, node)
+        if own and isinstance(value, Absent):
+            raise self.fault(node, f"'{node.id}' {value.reason}", value.help)
+        return self.settled(value, self.span(node))
 
     def of_Attribute(self, node: ast.Attribute) -> Any:
         base = self.value(node.value)
@@ -137,12 +87,11 @@ class Expressions(PythonFrame):
             if node.attr in ("T", "mT"):
                 return self.transposed(base)
             if node.attr == "shape":
-                base = self.ranked(base, 1, node)
-                return Several([whole(x, span) for x in base.shape])
+                return Several([whole(x, span) for x in self.ranked(base, 1, node).shape])
             if node.attr == "ndim":
                 return known(len(base.shape), span)
             if node.attr == "size":
-                return self.count(self.ranked(base, 1, node), node)
+                return whole(reduce(product, self.ranked(base, 1, node).shape, affine(1)), span)
         return Method(base, node.attr)
 
     def in_library(self, base: LibraryName, node: ast.Attribute) -> Any:
@@ -166,42 +115,14 @@ class Expressions(PythonFrame):
         if isinstance(node.op, ast.Mult) and isinstance(left, Several) and left.kind != "array":
             return Several(left.items * (self.as_whole(right, node.right, "the number of elements").number or 0), left.kind)
         if isinstance(node.op, ast.BitAnd | ast.BitOr):
-            name = "and" if isinstance(node.op, ast.BitAnd) else "or"
-            span = self.span(node)
-            both = [self.truth_of(v, n) for v, n in ((left, node.left), (right, node.right))]
-            return self.apply(lambda x: Op(name, x, *span), both, node, truth=True)
+            both = [self.as_array(v, n) for v, n in ((left, node.left), (right, node.right))]
+            for a, n in zip(both, (node.left, node.right), strict=True):
+                if not a.truth:
+                    raise self.fault(n, "& and | are for truth values here", "compare: (x > 0) & (y > 0)")
+            return self.operation("and" if isinstance(node.op, ast.BitAnd) else "or", both, node)
         if type(node.op) not in OPERATORS:
             raise self.fault(node, "this operator cannot be read", "arithmetic is + - * / // % ** and @")
         return self.binary(type(node.op), self.as_array(left, node.left), self.as_array(right, node.right), node)
-
-    def truth_of(self, value: Any, node: ast.AST) -> Array:
-        a = self.as_array(value, node)
-        return a if a.truth else self.refuse(node, "& and | are for truth values here", "compare: (x > 0) & (y > 0)")
-
-    def binary(self, kind: type[ast.operator], left: Array, right: Array, node: ast.AST) -> Array:
-        name, compute = OPERATORS[kind]
-        left, right = (truth_as_number(self, a, node) for a in (left, right))
-        span = self.span(node)
-        if (both := whole_arithmetic(name, left.whole, right.whole)) is not None:
-            return whole(both, span)
-        a, b = left.constant, right.constant
-        value = None
-        if a is not None and b is not None:
-            try:
-                value = compute(a, b)
-            except (ArithmeticError, ValueError):
-                raise self.fault(node, "this has no value") from None
-            if isinstance(a, int) and isinstance(b, int) and isinstance(value, int):
-                return known(value, span)
-        if name == "mod":
-            make: Callable[[list[Node]], Node] = lambda x: Call("mod", x, *span)  # noqa: E731
-        elif name == "floordiv":
-            make = lambda x: Call("floor", [Op("div", x, *span)], *span)  # noqa: E731
-        else:
-            make = lambda x: Op(name, x, *span)  # noqa: E731
-        made = self.apply(make, [left, right], node)
-        made.known = value if isinstance(value, float) else None
-        return made
 
     def of_UnaryOp(self, node: ast.UnaryOp) -> Array:
         span = self.span(node)
@@ -209,25 +130,23 @@ class Expressions(PythonFrame):
             a = self.truth(node.operand)
             if a.known is not None:
                 return known(not a.known, span)
-            return self.apply(lambda x: Op("not", x, *span), [a], node, truth=True)
+            return self.operation("not", [a], node)
         a = self.number(node.operand)
         if isinstance(node.op, ast.UAdd):
             return a
         if a.whole is not None:
             return whole(-a.whole, span)
-        made = self.apply(lambda x: Op("neg", x, *span), [a], node)
+        made = self.operation("neg", [a], node)
         made.known = None if a.known is None else -a.known
         return made
 
     def of_Compare(self, node: ast.Compare) -> Array:
-        parts: list[Array] = []
-        values = [self.value(n) for n in (node.left, *node.comparators)]
         nodes = [node.left, *node.comparators]
-        for k, op in enumerate(node.ops):
-            parts.append(self.compared(op, values[k], values[k + 1], (nodes[k], nodes[k + 1]), node))
+        values = [self.value(n) for n in nodes]
+        parts = [self.compared(op, values[k], values[k + 1], nodes[k:k + 2], node) for k, op in enumerate(node.ops)]
         return self.all_of("and", parts, node)
 
-    def compared(self, op: ast.cmpop, left: Any, right: Any, nodes: tuple[ast.expr, ast.expr], node: ast.AST) -> Array:
+    def compared(self, op: ast.cmpop, left: Any, right: Any, nodes: Sequence[ast.expr], node: ast.AST) -> Array:
         span = self.span(node)
         if isinstance(op, ast.Is | ast.IsNot):
             return known((left is right) == isinstance(op, ast.Is), span)
@@ -239,24 +158,7 @@ class Expressions(PythonFrame):
         a, b = self.as_array(left, nodes[0]), self.as_array(right, nodes[1])
         if a.constant is not None and b.constant is not None:
             return known(bool(compute(a.constant, b.constant)), span)
-        a, b = (truth_as_number(self, x, node) for x in (a, b))
-        return self.apply(lambda x: Op(name, x, *span), [a, b], node, truth=True)
-
-    def all_of(self, name: str, parts: Sequence[Array], node: ast.AST) -> Array:
-        """Truth values joined by `and` or `or`; known ones decide or drop out."""
-        span = self.span(node)
-        left: list[Array] = []
-        for p in parts:
-            if p.known is None:
-                left.append(p)
-            elif bool(p.known) == (name == "or"):
-                return known(bool(p.known), span)
-        if not left:
-            return known(name == "and", span)
-        found = left[0]
-        for p in left[1:]:
-            found = self.apply(lambda x: Op(name, x, *span), [found, p], node, truth=True)
-        return found
+        return self.operation(name, [self.as_number(x, node) for x in (a, b)], node)
 
     def of_BoolOp(self, node: ast.BoolOp) -> Any:
         name = "and" if isinstance(node.op, ast.And) else "or"
@@ -318,6 +220,42 @@ class Expressions(PythonFrame):
             raise self.fault(node, f"there are {len(base.items)} elements, and none at {k}")
         return self.taken(self.as_array(base, node.value), node)
 
+    def taken(self, a: Array, node: ast.Subscript) -> Any:
+        """x[i], x[1:], x[:, 0], x[None, :], x[i, j]."""
+        parts = subscripts_of(node)
+        values = [p if isinstance(p, ast.Slice) else self.value(p) for p in parts]
+        counted = sum(v is not None and v is not Ellipsis for v in values)
+        a = self.ranked(a, max(counted, 1), node)
+        if Ellipsis in values:
+            k = values.index(Ellipsis)
+            values[k:k + 1] = [ast.Slice()] * (len(a.shape) - counted)
+        for v, p in zip(values, parts, strict=False):
+            if isinstance(v, Several) or (isinstance(v, Array) and v.shape):
+                raise self.fault(p, "an array as a subscript cannot be read", "write the elements, or a loop over indices")
+        if len(values) == 1 and a.items is not None and isinstance(values[0], Array) and values[0].whole is not None:
+            at = self.inside(values[0].whole, a.shape[0], node)
+            if at.number is not None:
+                return first_of(a, at)
+        a = self.one_array(a, self.span(node))
+        extents = iter(a.shape)
+        return self.sliced(a, [None if v is None else self.bounds(v, next(extents)) if isinstance(v, ast.Slice) else
+                               self.inside(self.as_whole(v, node, "a subscript"), next(extents), node) for v in values])
+
+    def bounds(self, s: ast.Slice, extent: Affine) -> tuple[Affine, Affine, int]:
+        """Where a slice starts, how many elements it has, and its step."""
+        step = 1 if s.step is None else self.affine(s.step, "a step").number
+        if step is None or step == 0 or (step < 0 and (s.lower or s.upper)):
+            raise self.fault(s.step or s, "this step cannot be read", "a step is a number; a negative one stands alone, x[::-1]")
+        if step < 0:
+            return extent - 1, floor(extent - 1 - step, -step) if step != -1 else extent, step
+        low, high = (None if n is None else self.affine(n, "the bound of a slice") for n in (s.lower, s.upper))
+        low, high = (None if x is None else extent + x if (x.number or 0) < 0 else x for x in (low, high))
+        low, high = low or ZERO, high or extent
+        if high.number is not None and extent.number is not None:
+            high = affine(min(high.number, extent.number))
+        length = high - low
+        return low, length if step == 1 else floor(length + step - 1, step), step
+
     def of_ListComp(self, node: ast.ListComp | ast.GeneratorExp) -> Any:
         found: list[Any] = []
         if len(node.generators) == 1 and (made := self.indexed(node)) is not None:
@@ -357,9 +295,7 @@ class Expressions(PythonFrame):
                 raise self.fault(node, "the number of steps depends on a size",
                                  "in this place a loop needs bounds that are numbers")
             return [known(k, span) for k in range(low, high, value.step)]
-        if isinstance(value, Several):
-            return list(value.items)
-        if isinstance(value, KnownDict):
+        if isinstance(value, Several | KnownDict):
             return list(value.items)
         if isinstance(value, Array):
             value = self.ranked(value, 1, node)
@@ -399,32 +335,5 @@ NOT_READ = {"Await": "await", "Yield": "yield", "YieldFrom": "yield", "NamedExpr
             "Slice": "a slice here", "Starred": "an argument with *"}
 
 
-def told(value: Any) -> str:
-    """A value in words."""
-    if value is None:
-        return "None"
-    return {str: "a text", Several: "a list", KnownDict: "a dictionary", PythonRange: "a range", LibraryName: "a function",
-            Defined: "a function",
-            Method: "a method"}.get(type(value), "this")
-
-
-def whole_arithmetic(name: str, a: Affine | None, b: Affine | None) -> Affine | None:
-    """Arithmetic on whole numbers that are sums of sizes and indices, as far as it gives one."""
-    if a is None or b is None or (a.number is not None and b.number is not None):
-        return None
-    if name == "add":
-        return a + b
-    if name == "sub":
-        return a - b
-    if name == "mul" and (a.number is not None or b.number is not None):
-        return a * b.number if b.number is not None else b * (a.number or 0)
-    if name == "floordiv" and b.number is not None and b.number > 0 and not a.indices():
-        return floor(a, b.number)
-    return None
-
-
-def scalars_of(values: Sequence[Any]) -> Iterator[Array]:
-    """The arrays among values, in order."""
-    for v in values:
-        if isinstance(v, Array):
-            yield v
+def subscripts_of(node: ast.Subscript) -> list[ast.expr]:
+    return list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]

@@ -1,4 +1,4 @@
-"""The values of a function while it is read, and how they become lines of the program."""
+"""The values of a function while it is read, how they become lines of the program, and operations on whole arrays."""
 from __future__ import annotations
 
 import ast
@@ -7,13 +7,32 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, Self
 
 from adcli.from_python.reading import PythonReading
-from adcli.from_python.values import Absent, Array, Defined, Indexed, KnownDict, Several, at_place, known, of_variable, scalar
+from adcli.from_python.values import (
+    Absent,
+    Array,
+    Element,
+    Indexed,
+    KnownDict,
+    Several,
+    Shape,
+    at_place,
+    known,
+    loose_of,
+    of_variable,
+    scalar,
+    stacked,
+)
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.errors import AdError, Span
-from adcli.lang.tree.nodes import Call, Node, Op, Token
+from adcli.lang.tree.nodes import Call, Node, Op
 from adcli.readers.draft import DraftLine, DraftLoop, Range, Ref, Variable, number
 
 ZERO = Affine()
+TRUTHS = frozenset(("lt", "le", "gt", "ge", "eq", "ne", "and", "or", "not"))
+"""Operations that give truth values."""
+OPERATIONS = TRUTHS | {"add", "sub", "mul", "div", "pow", "neg", "select"}
+"""Operations that are not written as calls."""
+Make = Callable[[list[Node]], Node]
 
 
 class PythonFrame(ABC):
@@ -27,20 +46,15 @@ class PythonFrame(ABC):
 
     def within(self, values: dict[str, Any], arm: bool) -> Self:
         """A frame beside this one whose lines follow those of this one."""
-        made = type(self)(self.reading, values, self.lines, arm, self.steps)
-        made.conditional, made.shared = self.conditional, self.shared
-        return made
+        return self._like(type(self)(self.reading, values, self.lines, arm, self.steps))
 
     def turn(self, t: Index, extent: Affine) -> Self:
         """The frame of one turn of a loop over a size, whose lines are those of every turn."""
-        made = type(self)(self.reading, dict(self.values), [], True, (*self.steps, (t, extent)))
+        return self._like(type(self)(self.reading, dict(self.values), [], True, (*self.steps, (t, extent))))
+
+    def _like(self, made: Self) -> Self:
         made.conditional, made.shared = self.conditional, self.shared
         return made
-
-    @property
-    def around(self) -> list[Affine]:
-        """The turns of the loops that a line is in, which are its first subscripts."""
-        return [affine(t) for t, _ in self.steps]
 
     def span(self, node: ast.AST) -> Span:
         return self.reading.span(node)
@@ -57,27 +71,7 @@ class PythonFrame(ABC):
         """Take two extents for equal from now on."""
         self.reading.equal(x, y, node)
 
-    # The parts of Python that are built on this one.
-
-    @abstractmethod
-    def ranked(self, a: Array, least: int, node: ast.AST) -> Array:
-        """An array of at least so many dimensions."""
-
-    @abstractmethod
-    def count(self, a: Array, node: ast.AST) -> Array:
-        """The number of elements of an array."""
-
-    @abstractmethod
-    def transposed(self, a: Array) -> Array:
-        """The transpose."""
-
-    @abstractmethod
-    def matrix_product(self, a: Array, b: Array, node: ast.AST) -> Array:
-        """The product of two matrices, or vectors."""
-
-    @abstractmethod
-    def taken(self, a: Array, node: ast.Subscript) -> Any:
-        """The part of an array that subscripts choose."""
+    # Loops and statements, which are built on this.
 
     @abstractmethod
     def indexed(self, node: ast.ListComp | ast.GeneratorExp) -> Array | None:
@@ -88,10 +82,6 @@ class PythonFrame(ABC):
         """The items of a loop, where their number is a size."""
 
     @abstractmethod
-    def of_file(self, f: Defined, args: list[Any], named: dict[str, Any], node: ast.Call) -> Any:
-        """The value of a call of a function of the file."""
-
-    @abstractmethod
     def store(self, target: ast.expr, value: Any, node: ast.AST) -> None:
         """Assign to an element."""
 
@@ -99,24 +89,36 @@ class PythonFrame(ABC):
     def run(self, todo: list[Any]) -> Any:
         """Do statements, the last of the list first; gives what is returned."""
 
-    @abstractmethod
     def result(self, function: ast.FunctionDef) -> Any:
         """The value that a function returns."""
+        return self.run([*reversed(function.body)])
 
     # Values into lines.
 
-    def put(self, variable: Variable, shape: Sequence[Affine], value: Callable[[tuple[Affine, ...]], Node], span: Span,
-            symbol: str = "=", over: Sequence[Index] = (), extents: Sequence[Affine] = ()) -> Array:
+    @property
+    def around(self) -> list[Affine]:
+        """The turns of the loops that a line is in, which are its first subscripts."""
+        return [affine(t) for t, _ in self.steps]
+
+    def ranges(self, at: Sequence[Index] = (), shape: Shape = ()) -> dict[Index, Range]:
+        """The ranges of the turns of loops, and of these indices."""
+        return {i: (ZERO, x) for i, x in (*self.steps, *zip(at, shape, strict=True))}
+
+    def new(self, hint: str, shape: Shape) -> Variable:
+        """A variable with an element for every turn."""
+        return Variable(hint, (*(x for _, x in self.steps), *shape))
+
+    def put(self, variable: Variable, shape: Shape, value: Element, span: Span, symbol: str = "=", over: Sequence[Index] = (),
+            extents: Shape = ()) -> Array:
         """A line for all elements of a variable, in every turn; what is `over` more indices is put together."""
         at = [Index("i") for _ in shape]
-        variable.shape = (*(x for _, x in self.steps), *shape)
-        ranges: dict[Index, Range] = {t: (ZERO, x) for t, x in self.steps}
-        ranges |= {i: (ZERO, x) for i, x in zip([*at, *over], [*shape, *extents], strict=True)}
+        variable.shape = self.new("", shape).shape
         places = (*self.around, *map(affine, at))
-        self.lines.append(DraftLine([variable], [value(places[len(self.steps):])], span, places or None, symbol, ranges))
+        self.lines.append(DraftLine([variable], [value(places[len(self.steps):])], span, places or None, symbol,
+                                    self.ranges([*at, *over], [*shape, *extents])))
         return self.placed(variable, shape, span)
 
-    def placed(self, variable: Variable, shape: Sequence[Affine], span: Span) -> Array:
+    def placed(self, variable: Variable, shape: Shape, span: Span) -> Array:
         """A variable as it is read in this turn."""
         around = self.around
         if not around:
@@ -129,40 +131,32 @@ class PythonFrame(ABC):
         made.truth, made.whole, made.known, made.loose = value.truth, value.whole, value.known, value.loose
         return made
 
-    def reduced(self, symbol: str, shape: Sequence[Affine], element: Callable[[Sequence[Affine], Sequence[Affine]], Node],
-                over: Sequence[Affine], span: Span) -> Array:
+    def reduced(self, symbol: str, shape: Shape, element: Callable[[Shape, Shape], Node], over: Shape, span: Span) -> Array:
         """A line that puts together the elements over some dimensions; it gets its name with its value's, or none."""
         inner = [Index("j") for _ in over]
         return self.put(Variable(""), shape, lambda at: element(at, list(map(affine, inner))), span, symbol, inner, over)
 
-    def called(self, name: str, args: Sequence[Array], shape: Sequence[Affine], span: Span) -> Array:
+    def called(self, name: str, args: Sequence[Array], shape: Shape, span: Span) -> Array:
         """A line that calls an operation on whole tensors, in a loop on those of a turn."""
-        variable = Variable("", (*(x for _, x in self.steps), *shape))
-        ranges: dict[Index, Range] = {t: (ZERO, x) for t, x in self.steps}
+        variable = self.new("", shape)
         call = Call(name, [self.operand(a, span) for a in args], *span)
-        self.lines.append(DraftLine([variable], [call], span, tuple(self.around) or None, "=", ranges))
+        self.lines.append(DraftLine([variable], [call], span, tuple(self.around) or None, "=", self.ranges()))
         return self.placed(variable, shape, span)
 
     def operand(self, a: Array, span: Span) -> Node:
-        """A whole tensor as an operation takes it, with the subscripts of its turn."""
-        v = self.tensor(a, span)
-        return Ref(v, span, self.around if len(v.shape) > len(a.shape) else None)
-
-    def tensor(self, a: Array, span: Span) -> Variable:
-        """The variable that is an array, made where there is none."""
+        """A whole tensor as an operation takes it, with the subscripts of its turn; it gets a variable where it has none."""
         if a.variable is None or a.pending or len(a.variable.shape) not in (len(a.shape), len(a.shape) + len(self.steps)):
             a.variable = self.line("", self.one_array(a, span), span).variable
         assert a.variable is not None
-        return a.variable
+        return Ref(a.variable, span, self.around if len(a.variable.shape) > len(a.shape) else None)
 
     def one_array(self, a: Array, span: Span) -> Array:
         """An array whose elements are found by any subscript: one that is written out gets a line for each element."""
         if a.items is None or not a.shape:
             return a
-        variable = Variable("", (*(x for _, x in self.steps), *a.shape))
+        variable = self.new("", a.shape)
         self.elements(variable, a, tuple(self.around), span)
-        placed = self.placed(variable, a.shape, span)
-        a.items, a.variable, a.element = None, variable, placed.element
+        a.items, a.variable, a.element = None, variable, self.placed(variable, a.shape, span).element
         return a
 
     def elements(self, variable: Variable, a: Array, at: tuple[Affine, ...], span: Span) -> None:
@@ -170,9 +164,7 @@ class PythonFrame(ABC):
         if a.items is None:
             rest = [Index("i") for _ in a.shape]
             places = tuple(map(affine, rest))
-            ranges: dict[Index, Range] = {t: (ZERO, x) for t, x in self.steps} | {
-                i: (ZERO, x) for i, x in zip(rest, a.shape, strict=True)}
-            self.lines.append(DraftLine([variable], [a.element(places)], span, (*at, *places), "=", ranges))
+            self.lines.append(DraftLine([variable], [a.element(places)], span, (*at, *places), "=", self.ranges(rest, a.shape)))
         for k, part in enumerate(a.items or []):
             self.elements(variable, part, (*at, affine(k)), span)
 
@@ -187,13 +179,10 @@ class PythonFrame(ABC):
             value.element, value.variable, value.items = made.element, made.variable, None
         return at_place(value, span)
 
-    def bind(self, name: str, value: Any, node: ast.AST, span: Span | None = None) -> None:
+    def bind(self, name: str, value: Any, node: ast.AST) -> None:
         """Give a name a value."""
         self.reading.counted(node)
-        span = span or self.span(node)
-        if isinstance(value, Array):
-            value = self.bound(name, value, span)
-        self.values[name] = value
+        self.values[name] = self.bound(name, value, self.span(node)) if isinstance(value, Array) else value
 
     def bound(self, name: str, value: Array, span: Span) -> Array:
         v = value.variable
@@ -209,50 +198,32 @@ class PythonFrame(ABC):
             return made
         return self.line(name, value, span)
 
-    # Choices.
-
-    def choice(self, c: Array, a: Any, b: Any, node: ast.AST) -> Any:
-        """a where c holds, else b; what has no choice is Absent."""
-        if a is b:
-            return a
-        span = self.span(node)
-        if isinstance(a, Several) and isinstance(b, Several) and len(a.items) == len(b.items):
-            return Several([self.choice(c, x, y, node) for x, y in zip(a.items, b.items, strict=True)], a.kind)
-        if isinstance(a, KnownDict) and isinstance(b, KnownDict) and a.items.keys() == b.items.keys():
-            return KnownDict({k: self.choice(c, x, b.items[k], node) for k, x in a.items.items()})
-        if isinstance(a, Array) and isinstance(b, Array):
-            if a.whole is not None and a.whole == b.whole:
-                return a
-            if a.items is not None and b.items is not None and a.shape == b.shape:
-                return stacked([self.choice(c, x, y, node) for x, y in zip(a.items, b.items, strict=True)])
-            return self.apply(lambda x: chosen(x, a.truth, span), [c, a, b], node, truth=a.truth)
-        if not isinstance(a, Array | Several | KnownDict) and a == b:
-            return a
-        return Absent("has another value in each arm that is no number")
-
     # Elementwise.
 
-    def apply(self, make: Callable[[list[Node]], Node], args: Sequence[Array], node: ast.AST, truth: bool = False) -> Array:
+    def operation(self, name: str, args: Sequence[Array], node: ast.AST) -> Array:
+        """An operation of the language on each element."""
+        kind, span = Op if name in OPERATIONS else Call, self.span(node)
+        return self.apply(lambda x: kind(name, x, *span), args, node, name in TRUTHS)
+
+    def apply(self, make: Make, args: Sequence[Array], node: ast.AST, truth: bool = False) -> Array:
         """An operation on elements, with NumPy's broadcasting."""
-        items = next((a.items for a in args if a.items is not None), None)
-        if items is not None and all(a.items is not None or not a.shape for a in args) and (
-                len({len(a.items) for a in args if a.items is not None}) == 1 and len({len(a.shape)
-                                                                                       for a in args if a.shape}) == 1):
+        lengths = {len(a.items) for a in args if a.items is not None}
+        if len(lengths) == 1 and all(a.items is not None or not a.shape for a in args) and (
+                len({len(a.shape) for a in args if a.shape}) == 1):
             return stacked([self.apply(make, [a.items[k] if a.items is not None else a for a in args], node, truth)
-                            for k in range(len(items))])
+                            for k in range(*lengths)])
         span = self.span(node)
         args = [self.one_array(a, span) for a in args]
         shape = self.broadcast([a.shape for a in args], node)
-        loose = frozenset[str]().union(*(a.loose for a in args))
         if not shape:
-            return scalar(make([a.element(()) for a in args]), truth, loose)
+            return scalar(make([a.element(()) for a in args]), truth, loose_of(args))
 
-        def element(at: Sequence[Affine]) -> Node:
+        def element(at: Shape) -> Node:
             return make([a.element([ZERO if x.number == 1 else i for i, x in
                                     zip(at[len(at) - len(a.shape):], a.shape, strict=True)]) for a in args])
-        return Array(shape, element, truth, loose=loose)
+        return Array(shape, element, truth, loose=loose_of(args))
 
-    def broadcast(self, shapes: Sequence[tuple[Affine, ...]], node: ast.AST) -> tuple[Affine, ...]:
+    def broadcast(self, shapes: Sequence[Shape], node: ast.AST) -> tuple[Affine, ...]:
         rank = max(map(len, shapes))
         found: list[Affine] = []
         for d in range(rank):
@@ -263,6 +234,34 @@ class PythonFrame(ABC):
             found.append(longer[0] if longer else affine(1))
         return tuple(found)
 
+    def as_number(self, a: Array, node: ast.AST) -> Array:
+        """1 and 0 for truth values."""
+        if not a.truth:
+            return a
+        span = self.span(node)
+        if a.known is not None:
+            return known(int(a.known), span)
+        return self.apply(lambda x: Op("select", [x[0], number(1, span), number(0, span)], *span), [a], node)
+
+    def choice(self, c: Array, a: Any, b: Any, node: ast.AST) -> Any:
+        """a where c holds, else b; what has no choice is Absent."""
+        if a is b:
+            return a
+        if isinstance(a, Several) and isinstance(b, Several) and len(a.items) == len(b.items):
+            return Several([self.choice(c, x, y, node) for x, y in zip(a.items, b.items, strict=True)], a.kind)
+        if isinstance(a, KnownDict) and isinstance(b, KnownDict) and a.items.keys() == b.items.keys():
+            return KnownDict({k: self.choice(c, x, b.items[k], node) for k, x in a.items.items()})
+        if isinstance(a, Array) and isinstance(b, Array):
+            if a.whole is not None and a.whole == b.whole:
+                return a
+            if a.items is not None and b.items is not None and a.shape == b.shape:
+                return stacked([self.choice(c, x, y, node) for x, y in zip(a.items, b.items, strict=True)])
+            span = self.span(node)
+            return self.apply(lambda x: chosen(x, a.truth, span), [c, a, b], node, a.truth)
+        if not isinstance(a, Array | Several | KnownDict) and a == b:
+            return a
+        return Absent("has another value in each arm that is no number")
+
 
 def chosen(x: list[Node], truth: bool, span: Span) -> Node:
     """A choice of numbers, or of truth values."""
@@ -270,36 +269,3 @@ def chosen(x: list[Node], truth: bool, span: Span) -> Node:
         return Op("select", x, *span)
     both, other = Op("and", x[:2], *span), Op("and", [Op("not", x[:1], *span), x[2]], *span)
     return Op("or", [both, other], *span)
-
-
-def stacked(items: list[Any]) -> Array:
-    """An array of parts that are written out."""
-    shape = (affine(len(items)), *(items[0].shape if items else ()))
-    loose = frozenset[str]().union(*(a.loose for a in items))
-
-    def element(at: Sequence[Affine]) -> Node:
-        n = at[0].number
-        assert n is not None, "one_array comes first"
-        return items[n].element(at[1:])
-    return Array(shape, element, bool(items) and items[0].truth, items=items, loose=loose)
-
-
-def first_of(a: Array, at: Affine) -> Array:
-    """The part of an array at a place along its first dimension."""
-    if a.items is not None and at.number is not None:
-        return a.items[at.number]
-    return Array(a.shape[1:], lambda rest: a.element([at, *rest]), a.truth, loose=a.loose)
-
-
-def truth_as_number(frame: PythonFrame, a: Array, node: ast.AST) -> Array:
-    """1 and 0 for truth values."""
-    if not a.truth:
-        return a
-    span = frame.reading.span(node)
-    if a.known is not None:
-        return known(int(a.known), span)
-    return frame.apply(lambda x: Op("select", [x[0], number(1, span), number(0, span)], *span), [a], node)
-
-
-def constant_token(name: str, span: Span) -> Array:
-    return scalar(Token("NAME", name, *span))

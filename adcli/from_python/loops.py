@@ -6,12 +6,12 @@ array whose elements are assigned turn by turn has the subscripts that stand the
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from adcli.from_python.calls import PythonCalls
-from adcli.from_python.frame import ZERO, first_of
-from adcli.from_python.values import Absent, Array, Indexed, PythonRange, Several, known, whole
+from adcli.from_python.frame import ZERO
+from adcli.from_python.values import Absent, Array, Element, Indexed, PythonRange, Several, Shape, first_of, known, whole
 from adcli.lang.ir.affine import Affine, Index, affine, floor, substituted
 from adcli.lang.ir.errors import Span
 from adcli.lang.tree.nodes import Call, Node, Op
@@ -63,14 +63,14 @@ class SizeLoops(PythonCalls):
             frame.values[n] = known(NEUTRAL[kind][0], self.span(s))
         seen = {n: frame.values[n].opened.reads for n in writes}
         frame.run([*reversed(s.body)])
-        used = {n for n, h in histories.items() if h.read}
-        again = {n for n in writes if frame.values[n].opened.reads > seen[n]}
-        self.closed_loop(s, t, over.extent, frame, {n: histories[n] for n in used}, again)
+        used = {n: h for n, h in histories.items() if h.read}
+        again = [n for n in writes if frame.values[n].opened.reads > seen[n]]
+        self.closed_loop(s, t, over.extent, frame, used, again)
         for n in stored:
             if n in sums:
                 self.summed(n, sums[n], frame.values[n], t, over.extent, s)
             elif n in used:
-                self.values[n] = histories[n].at([*self.around, over.extent], self.span(s))
+                self.values[n] = used[n].at([*self.around, over.extent], self.span(s))
             elif n in writes:
                 self.values[n] = frame.values[n]
             elif n in frame.values:
@@ -89,17 +89,17 @@ class SizeLoops(PythonCalls):
     def history(self, name: str, frame: Any, extent: Affine) -> History:
         """The values of a name before each turn; read or not, which shows when the turn is."""
         before = self.one_array(self.settled(self.values[name], (0, 0)), (0, 0))
-        made = History(Variable(name, (*(x for _, x in self.steps), extent + 1, *before.shape)), before)
+        made = History(self.new(name, (extent + 1, *before.shape)), before)
         around = frame.around
 
-        def element(at: Sequence[Affine]) -> Node:
+        def element(at: Shape) -> Node:
             made.read = True
             return Ref(made.variable, (0, 0), [*around, *at])
         frame.values[name] = Array(before.shape, element, loose=before.loose)
         return made
 
     def closed_loop(self, s: ast.For, t: Index, extent: Affine, frame: Any, histories: dict[str, History],
-                    again: set[str]) -> None:
+                    again: Sequence[str]) -> None:
         """The lines of all turns: a loop of the language where a turn reads another one."""
         span = self.span(s)
         for name, h in histories.items():
@@ -110,13 +110,9 @@ class SizeLoops(PythonCalls):
                 self.equal(x, y, s)
             at = [Index("i") for _ in h.shape]
             places = [*map(affine, at)]
-            inner = {i: (ZERO, x) for i, x in zip(at, h.shape, strict=True)}
-            outer = {u: (ZERO, x) for u, x in self.steps}
-            first = (*self.around, ZERO, *places)
-            self.lines.append(DraftLine([h.variable], [h.before.element(places)], span, first, "=", {**outer, **inner}))
-            then = (*self.around, affine(t) + 1, *places)
-            frame.lines.append(DraftLine([h.variable], [after.element(places)], span, then, "=",
-                                         {**outer, t: (ZERO, extent), **inner}))
+            first, then = (*self.around, ZERO, *places), (*self.around, affine(t) + 1, *places)
+            self.lines.append(DraftLine([h.variable], [h.before.element(places)], span, first, "=", self.ranges(at, h.shape)))
+            frame.lines.append(DraftLine([h.variable], [after.element(places)], span, then, "=", frame.ranges(at, h.shape)))
         if not histories and not again:
             self.lines += frame.lines
             return
@@ -154,14 +150,14 @@ class SizeLoops(PythonCalls):
         made.opened = Opened(fill, made.variable, len(self.steps), value)
         inner = made.element
 
-        def element(at: Sequence[Affine]) -> Node:
+        def element(at: Shape) -> Node:
             assert made.opened is not None
             made.opened.reads += 1
             return inner(at)
         made.element = element
         return made
 
-    def store_element(self, base: Array, places: Sequence[Affine], value: Array, node: ast.AST, symbol: str = "=") -> None:
+    def store_element(self, base: Array, places: Shape, value: Array, node: ast.AST, symbol: str = "=") -> None:
         """A line that assigns one element in each turn."""
         if self.conditional:
             raise self.fault(node, "an element that is assigned under a condition cannot be read", "write y[i] = a if c else b")
@@ -172,10 +168,9 @@ class SizeLoops(PythonCalls):
             self.equal(x, y, node)
         at = [Index("i") for _ in rest]
         value = self.one_array(value, span)
-        ranges = {u: (ZERO, x) for u, x in self.steps} | {i: (ZERO, x) for i, x in zip(at, rest, strict=True)}
         subscripts = (*self.around[:o.depth], *places, *map(affine, at))
         expression = value.element([*map(affine, at)][len(at) - len(value.shape):])
-        self.lines.append(DraftLine([o.variable], [expression], span, subscripts, symbol, ranges))
+        self.lines.append(DraftLine([o.variable], [expression], span, subscripts, symbol, self.ranges(at, rest)))
         o.written.append(places[0])
 
     def covered(self, value: Array, t: Index, extent: Affine, s: ast.For) -> None:
@@ -213,7 +208,7 @@ class History:
     def shape(self) -> tuple[Affine, ...]:
         return self.before.shape
 
-    def at(self, turn: Sequence[Affine], span: Span) -> Array:
+    def at(self, turn: Shape, span: Span) -> Array:
         """The value before a turn."""
         return Array(self.shape, lambda at: Ref(self.variable, span, [*turn, *at]))
 
@@ -241,7 +236,7 @@ def last_turn(value: Any, t: Index, extent: Affine) -> Any:
     """A value as the last turn leaves it."""
     if not isinstance(value, Array):
         return value
-    element: Callable[[Sequence[Affine]], Node] = value.element
+    element: Element = value.element
     return Array(value.shape, lambda at: at_turn(element(at), t, extent - 1), value.truth,
                  None if value.whole is None else substituted(value.whole, {t: extent - 1}))
 

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from adcli.from_python.frame import stacked
+from adcli.from_python.expressions import subscripts_of
 from adcli.from_python.loops import SizeLoops
-from adcli.from_python.values import Absent, Array, Defined, Indexed, KnownDict, PythonRange, Several, known, scalar, whole
+from adcli.from_python.values import (
+    Absent,
+    Array,
+    Defined,
+    Indexed,
+    KnownDict,
+    PythonRange,
+    Several,
+    known,
+    scalar,
+    stacked,
+    whole,
+)
 from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.ir.errors import AdError
 from adcli.readers.draft import number
@@ -20,25 +32,24 @@ FEW_TURNS = 64
 """Turns of a loop that are written out without a look for anything better."""
 
 
-class Turn:
+class Turn(NamedTuple):
     """The beginning of a turn of a loop: its variable takes a value."""
 
-    def __init__(self, target: ast.expr, value: Any, node: ast.For) -> None:
-        self.target, self.value, self.node = target, value, node
+    target: ast.expr
+    value: Any
+    node: ast.For
 
 
-class LoopEnd:
+class LoopEnd(NamedTuple):
     """Where `continue` (the end of a turn) and `break` (that of the loop) go on."""
 
-    def __init__(self, end: bool) -> None:
-        self.end = end
+    end: bool
 
 
-class Repeat:
+class Repeat(NamedTuple):
     """Where the condition of a `while` is asked again."""
 
-    def __init__(self, loop: ast.While) -> None:
-        self.loop = loop
+    loop: ast.While
 
 
 Todo = ast.stmt | Turn | LoopEnd | Repeat
@@ -46,10 +57,6 @@ Todo = ast.stmt | Turn | LoopEnd | Repeat
 
 class PythonStatements(SizeLoops):
     """The statements of a function."""
-
-    def result(self, function: ast.FunctionDef) -> Any:
-        """The value that a function returns."""
-        return self.run([*reversed(function.body)])
 
     def run(self, todo: list[Todo]) -> Any:
         """Do what is to be done, the last of the list first; gives what is returned."""
@@ -95,12 +102,7 @@ class PythonStatements(SizeLoops):
 
     def two_ways(self, c: Array, s: ast.If, todo: list[Todo]) -> Any:
         """The results of both ways to the end of the function, and a choice between them."""
-        found = []
-        for arm in (s.body, s.orelse):
-            frame = self.within(dict(self.values), True)
-            frame.conditional = True
-            found.append(frame.run([*todo, *reversed(arm)]))
-        yes, no = (self.undefined(x, s) for x in found)
+        yes, no = (self.undefined(self.arm_of(arm, todo)[1], s) for arm in (s.body, s.orelse))
         if yes is None or no is None:
             raise self.fault(s, "one way through this 'if' returns nothing", "return a value on every way to the end")
         made = self.choice(c, yes, no, s)
@@ -108,6 +110,12 @@ class PythonStatements(SizeLoops):
             raise self.fault(s, "the two ways through this 'if' return results of different kinds",
                              "return the same names in both")
         return made
+
+    def arm_of(self, arm: Sequence[ast.stmt], todo: Sequence[Todo]) -> tuple[PythonStatements, Any]:
+        """The frame of an arm of an `if`, and what is returned on that way, on which this is still to be done."""
+        frame = self.within(dict(self.values), True)
+        frame.conditional = True
+        return frame, frame.run([*todo, *reversed(arm)])
 
     def undefined(self, value: Any, node: ast.AST) -> Any:
         """NaN where an error would be raised."""
@@ -117,12 +125,7 @@ class PythonStatements(SizeLoops):
 
     def both(self, c: Array, s: ast.If) -> None:
         """An `if` that goes on behind its arms: what they assign is a choice."""
-        arms = []
-        for arm in (s.body, s.orelse):
-            frame = self.within(dict(self.values), True)
-            frame.conditional = True
-            frame.run([*reversed(arm)])
-            arms.append(frame.values)
+        arms = [self.arm_of(arm, [])[0].values for arm in (s.body, s.orelse)]
         changed = [n for n in dict.fromkeys([*arms[0], *arms[1]]) if arms[0].get(n) is not arms[1].get(n)]
         if len(changed) > 1 and c.variable is None and not self.steps:
             c = self.line("case", c, self.span(s.test))
@@ -221,8 +224,7 @@ class PythonStatements(SizeLoops):
     def augmented(self, s: ast.AugAssign) -> None:
         if self.added_to_element(s):
             return
-        read = ast.copy_location(reading_of(s.target), s.target)
-        left, right = self.value(read), self.value(s.value)
+        left, right = self.value(s.target), self.value(s.value)
         if isinstance(left, Several) and isinstance(right, Several):
             self.unpack(s.target, Several([*left.items, *right.items], left.kind), s)
             return
@@ -249,8 +251,8 @@ class PythonStatements(SizeLoops):
 
     def places(self, target: ast.Subscript, base: Array) -> list[Affine]:
         """The subscripts of an element."""
-        parts = list(target.slice.elts) if isinstance(target.slice, ast.Tuple) else [target.slice]
-        return [self.inside(self.affine(p, "a subscript"), e, target) for p, e in zip(parts, base.shape, strict=False)]
+        parts = zip(subscripts_of(target), base.shape, strict=False)
+        return [self.inside(self.affine(p, "a subscript"), e, target) for p, e in parts]
 
     def expression(self, node: ast.expr) -> None:
         """An expression that stands alone: a docstring, or a list that gets longer."""
@@ -278,7 +280,7 @@ class PythonStatements(SizeLoops):
         if isinstance(base, KnownDict):
             self.unpack_into(target.value, KnownDict({**base.items, self.key(target.slice): value}), node)
             return
-        parts = list(target.slice.elts) if isinstance(target.slice, ast.Tuple) else [target.slice]
+        parts = subscripts_of(target)
         if any(isinstance(p, ast.Slice) for p in parts):
             raise self.fault(target, "a slice as a target cannot be read", "assign the elements in a loop over range")
         places = [self.affine(p, "a subscript") for p in parts]
@@ -331,16 +333,6 @@ def leaves(body: Sequence[ast.stmt]) -> bool:
 
 def returns(body: Sequence[ast.stmt]) -> bool:
     return any(isinstance(n, ast.Return | ast.Raise) for s in body for n in ast.walk(s))
-
-
-def reading_of(target: ast.expr) -> ast.expr:
-    """The expression that reads a target."""
-    match target:
-        case ast.Name(id=name):
-            return ast.Name(name, ast.Load(), lineno=target.lineno, col_offset=target.col_offset, end_lineno=target.end_lineno,
-                            end_col_offset=target.end_col_offset)
-        case _:
-            return target
 
 
 def name_of(node: ast.AST) -> str:

@@ -6,16 +6,20 @@ sum or an operation on matrices. A number is an array without dimensions.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.ir.errors import Span
 from adcli.lang.tree.nodes import Node, Op, Token
 from adcli.readers.draft import Ref, Variable, Whole, number
 
-Element = Callable[[Sequence[Affine]], Node]
+Shape = Sequence[Affine]
+"""Extents, or subscripts."""
+Element = Callable[[Shape], Node]
+Loose = frozenset[str]
+NONE: Loose = frozenset()
 
 
 @dataclass(slots=True, eq=False, repr=False, match_args=False)
@@ -31,7 +35,7 @@ class Array:
     whole: Affine | None = None
     known: float | bool | None = None
     items: list[Array] | None = None
-    loose: frozenset[str] = frozenset()
+    loose: Loose = NONE
     pending: tuple[str, Span, Any] | None = None
     variable: Variable | None = None
     opened: Any = None
@@ -42,63 +46,62 @@ class Array:
         return self.whole.number if self.whole is not None and self.whole.number is not None else self.known
 
 
-class Several:
+class Several(NamedTuple):
     """A list or a tuple."""
 
-    def __init__(self, items: list[Any], kind: str = "tuple") -> None:
-        self.items, self.kind = items, kind
+    items: list[Any]
+    kind: str = "tuple"
 
 
-class KnownDict:
+class KnownDict(NamedTuple):
     """A dictionary with known keys."""
 
-    def __init__(self, items: dict[Any, Any]) -> None:
-        self.items = items
+    items: dict[Any, Any]
 
 
-class PythonRange:
+class PythonRange(NamedTuple):
     """range(low, high, step)."""
 
-    def __init__(self, low: Affine, high: Affine, step: int) -> None:
-        self.low, self.high, self.step = low, high, step
+    low: Affine
+    high: Affine
+    step: int
 
 
-class LibraryName:
+class LibraryName(NamedTuple):
     """A module, or what stands in one."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    path: str
 
 
-class Defined:
+class Defined(NamedTuple):
     """A function of the file; `around` are the values of the function that it stands in."""
 
-    def __init__(self, node: ast.FunctionDef | ast.Lambda, around: dict[str, Any] | None = None) -> None:
-        self.node, self.around = node, around
+    node: ast.FunctionDef | ast.Lambda
+    around: dict[str, Any] | None = None
 
 
-class Method:
+class Method(NamedTuple):
     """A function of a value: `x.sum`."""
 
-    def __init__(self, value: Any, name: str) -> None:
-        self.value, self.name = value, name
+    value: Any
+    name: str
 
 
-class Absent:
+class Absent(NamedTuple):
     """A name that has no value here, and why."""
 
-    def __init__(self, reason: str, help: str = "assign it in both") -> None:
-        self.reason, self.help = reason, help
+    reason: str
+    help: str = "assign it in both"
 
 
-class Indexed:
+class Indexed(NamedTuple):
     """The items of a loop whose number of turns is a size, one for each turn."""
 
-    def __init__(self, extent: Affine, item: Callable[[Affine], Any]) -> None:
-        self.extent, self.item = extent, item
+    extent: Affine
+    item: Callable[[Affine], Any]
 
 
-def scalar(node: Node, truth: bool = False, loose: frozenset[str] = frozenset()) -> Array:
+def scalar(node: Node, truth: bool = False, loose: Loose = NONE) -> Array:
     return Array((), lambda at: node, truth, loose=loose)
 
 
@@ -120,7 +123,7 @@ def whole(value: Affine, span: Span) -> Array:
     return Array((), lambda at: node, whole=value)
 
 
-def of_variable(v: Variable, span: Span, loose: frozenset[str] = frozenset()) -> Array:
+def of_variable(v: Variable, span: Span, loose: Loose = NONE) -> Array:
     """A variable read as it stands."""
     if not v.shape:
         ref: Node = Ref(v, span)
@@ -142,3 +145,31 @@ def at_place(a: Array, span: Span) -> Array:
     element = a.element
     return Array(a.shape, lambda at: moved(element(at), span), a.truth, a.whole, a.known, a.items, a.loose,
                  variable=a.variable, opened=a.opened)
+
+
+def stacked(items: list[Any]) -> Array:
+    """An array of parts that are written out."""
+    shape = (affine(len(items)), *(items[0].shape if items else ()))
+
+    def element(at: Shape) -> Node:
+        n = at[0].number
+        assert n is not None, "one_array comes first"
+        return items[n].element(at[1:])
+    return Array(shape, element, bool(items) and items[0].truth, items=items, loose=loose_of(items))
+
+
+def first_of(a: Array, at: Affine) -> Array:
+    """The part of an array at a place along its first dimension."""
+    if a.items is not None and at.number is not None:
+        return a.items[at.number]
+    return Array(a.shape[1:], lambda rest: a.element([at, *rest]), a.truth, loose=a.loose)
+
+
+def loose_of(arrays: Iterable[Array]) -> Loose:
+    """The inputs of open rank that some of these depend on."""
+    return NONE.union(*(a.loose for a in arrays))
+
+
+def is_true(value: Any) -> bool:
+    """True for an argument that is known to be true."""
+    return isinstance(value, Array) and bool(value.known)

@@ -237,3 +237,13 @@ def test_a_number_of_steps_is_no_other_one_than_the_program_is_written_for(tmp_p
     assert succeeds("eval", f"{file}:f", "--at", "x=2,n=4").out == "f = 65536.0\n"
     f = load(f"{file}:f")
     assert f.inputs == ("x",) and f(x=2.0) == {"f": 256.0}
+
+
+def test_the_text_is_the_same_in_every_process(tmp_path: Path) -> None:
+    """Histories in the order of the source, and not in that of a set."""
+    file = tmp_path / "m.py"
+    names = "abcdef"
+    turns = "".join(f"        {x} = {y} + {x} * z[i]\n" for x, y in zip(names, names[1:] + names[0], strict=True))
+    file.write_text(f"def m(z: list[float]):\n    {' = '.join(names)} = 1.0\n    for i in range(len(z)):\n{turns}    return a\n")
+    text = read_source(f"{file}:m", ()).text
+    assert [text.index(f"{x}2(0)") for x in names] == sorted(text.index(f"{x}2(0)") for x in names)
