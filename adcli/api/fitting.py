@@ -10,13 +10,23 @@ from adcli.answers.array_calls import real_array
 from adcli.api.view import picture_view
 from adcli.fit.data import Begin, Observations, Places, objects, packed, parameters, places_at, require_numbers, starts
 from adcli.fit.fit import Fit, Fitted, planned
-from adcli.fit.links import apart, is_function, linked
 from adcli.fit.notes import explained, not_finite_at, not_smooth, notes
-from adcli.fit.objective import RowLoss, computed, cost_of, expression, is_expression, objective, require_scatter, with_inputs
+from adcli.fit.objective import (
+    RowLoss,
+    apart,
+    computed,
+    cost_of,
+    expression,
+    is_expression,
+    is_function,
+    linked,
+    require_scatter,
+    task_of,
+    with_inputs,
+)
 from adcli.fit.observed import sets_of
 from adcli.fit.predict import predictions, require_predictable
 from adcli.fit.profile import KINDS, intervals
-from adcli.fit.row_programs import task_of
 from adcli.input.points import complete, ranks, unknown_name
 from adcli.input.values import listed
 from adcli.lang.ir import Program, has_tensors
@@ -111,10 +121,8 @@ def fit(program: Program, kept: Tasks, request: FitRequest) -> OptimizeResult:
     key = tuple(observed), tuple(begins), tuple(f"{n}={e}" for n, e in links.items())
     if key not in kept:
         kept[key] = task_of(program, "jacobian", list(begins))
-    fit = planned(task := kept[key], begins, o, request.jobs)
+    fit = planned(task := kept[key], begins, o, request.jobs, cost)
     declared, begins = begins, dict(fit.begins)
-    if cost:
-        fit = fit._replace(objective=objective(program, cost, fit.model.of, o, request.jobs))
     found = answered(fit, task, request, absolute)
     said = [*notes(fit, task, found), *not_smooth(fit, task, found)]
     result = OptimizeResult(**members(found, begins, "\n".join(said) or "converged"))

@@ -13,9 +13,8 @@ from adcli.command.usage import TRUST, WHAT, Command, OneOf, WholeNumber
 from adcli.fit.compare import comparison, rival
 from adcli.fit.data import Begin, Comparison, Observations, parameters, places_at, starts, targets
 from adcli.fit.fit import Fit, Fitted, planned
-from adcli.fit.links import apart, linked
 from adcli.fit.notes import connected, explained, is_gauge, not_finite_at, not_smooth, notes
-from adcli.fit.objective import RowLoss, cost_of, objective, require_scatter, with_inputs
+from adcli.fit.objective import RowLoss, apart, cost_of, linked, require_scatter, with_inputs
 from adcli.fit.observed import EVALUATIONS, FitOptions, GivenTables, fixed_inputs, grid, no_target, observations
 from adcli.fit.predict import COVERAGE, predicted_table, predictions, require_predictable
 from adcli.fit.profile import KINDS, intervals
@@ -171,9 +170,7 @@ def posed(options: FitOptions, source: Source, tables: GivenTables) -> PosedFit:
         if options.y is None and any(f"no column '{v}'" in fault.message for v in outputs):
             raise no_target() from None
         raise
-    fit = planned(task, begins, o, options.jobs)
-    if cost:
-        fit = fit._replace(objective=objective(task.primal, cost, fit.model.of, o, options.jobs))
+    fit = planned(task, begins, o, options.jobs, cost)
     return PosedFit(program, begins, fit.begins, wanted, absolute, task, reporter, o, fit)
 
 

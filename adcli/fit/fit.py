@@ -11,7 +11,7 @@ import numpy as np
 
 from adcli.codegen.machine.memory import require_room
 from adcli.fit.data import Begin, Observations, Places, components_of, packed, separated, start_of
-from adcli.fit.row_programs import RowProgram
+from adcli.fit.objective import NewtonResiduals, RowLoss, RowProgram, objective
 from adcli.input.points import unknown_name
 from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import AdError, plural
@@ -22,7 +22,6 @@ from adcli.numerics.vectors import Vector
 from adcli.solvers.tensor_functions import vector_function
 
 if TYPE_CHECKING:
-    from adcli.fit.objective import NewtonResiduals
     from adcli.solvers.functions import VectorFunction
     from adcli.task.tasks import Task
 
@@ -382,8 +381,14 @@ def power(x: float) -> float:
     return 2.0 ** min(max(math.frexp(x)[1], -1000), 1000) if 0 < x < math.inf else 1.0
 
 
-def planned(task: Task, begins: Mapping[str, Begin], o: Observations, jobs: int | None) -> Fit:
+def planned(task: Task, begins: Mapping[str, Begin], o: Observations, jobs: int | None, cost: RowLoss | None) -> Fit:
     """The fit of a task, a Jacobian by the parameters."""
+    fit = least_squares(task, begins, o, jobs)
+    return fit._replace(objective=objective(task.primal, cost, fit.model.of, o, jobs)) if cost else fit
+
+
+def least_squares(task: Task, begins: Mapping[str, Begin], o: Observations, jobs: int | None) -> Fit:
+    """The fit of a task by least squares."""
     begins, places = separated(begins, o.sets)
     start = start_of(begins)
     rows = 1 if o.places is None else len(o.places.rows)
@@ -393,13 +398,13 @@ def planned(task: Task, begins: Mapping[str, Begin], o: Observations, jobs: int 
     if o.sets:
         raise AdError("sets of rows with parameters of their own are for programs of numbers")
     points: list[Mapping[str, Any]] = [o.inputs]
-    compared: list[tuple[Sequence[Any], Sequence[Any]]] = [(o.observed, o.factors)]
+    each: list[tuple[Sequence[Any], Sequence[Any]]] = [(o.observed, o.factors)]
     if o.places is not None:
         both = [[np.broadcast_to(x, rows) for x in xs] for xs in (o.observed, o.factors)]
         points = points_of(o.inputs, rows)
-        compared = [([x[k] for x in both[0]], [x[k] for x in both[1]]) for k in range(rows)]
+        each = [([x[k] for x in both[0]], [x[k] for x in both[1]]) for k in range(rows)]
     model = TensorModel(task, begins, points, jobs)
-    found = [*compared_at(task, model, start, o, compared)]
+    found = [*compared_at(task, model, start, o, each)]
     observed, factors = (np.concatenate(xs) if xs else np.zeros(0) for xs in ([y for y, _ in found], [f for _, f in found]))
     return Fit(model, o.places, begins, start, observed, factors)
 

@@ -1,4 +1,5 @@
-"""Objectives of one's own: a loss of each row and priors, expressions of the language, with exact second derivatives.
+"""Expressions of the language in a fit: objectives of one's own, a loss of each row and priors, with exact second derivatives,
+and parameters that are functions of others, `--params 'a=1, b=2*a'`.
 
 The cost is Σ w·loss(row) − Σ log prior. Where its gradient is g and its Hessian H, the rows of J̃ = Λ^½Vᵀ, H = VΛVᵀ, and
 r̃ = Λ^-½Vᵀg are residuals whose steps of Gauss and Newton are Newton's, |Λ| being taken where the cost is curved downwards; so the
@@ -8,27 +9,30 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from adcli.fit.data import parameters
-from adcli.fit.row_programs import RowProgram, task_of
-from adcli.input.points import unknown_name
-from adcli.lang.ir import Atom, Lit, Param, Program, Result, Var, has_tensors
+from adcli.codegen.machine.arrays import run_arrays
+from adcli.fit.data import Begin, Observations, parameters
+from adcli.input.points import parts, unknown_name
+from adcli.lang.derive import derivatives
+from adcli.lang.ir import Atom, Lit, Param, Program, Result, Var, has_tensors, substitute
 from adcli.lang.ir.build import Builder, Expr
-from adcli.lang.ir.errors import AdError, Unfit, nearest
-from adcli.lang.ir.names import Names
+from adcli.lang.ir.errors import AdError, Source, Unfit, nearest
+from adcli.lang.ir.names import Names, composed
 from adcli.lang.lower.frontend import parse
 from adcli.numerics.least_squares import Residuals, Start
 from adcli.numerics.levenberg import LocalModel
 from adcli.numerics.losses import LOSSES, Loss, Matrix
 from adcli.numerics.vectors import Vector
+from adcli.task.derive import DerivedProgram
+from adcli.task.request import Request
+from adcli.task.tasks import Task
 
 if TYPE_CHECKING:
-    from adcli.fit.data import Begin, Observations
     from adcli.numerics.least_squares import End
 
 PREDICTED, OBSERVED, RESIDUAL = WORDS = ("predicted", "observed", "residual")
@@ -43,6 +47,48 @@ DOWN = 1e-8
 """An eigenvalue below minus this is one of a saddle."""
 ASIDE = 0.1
 """How far from a saddle the search goes on, in curvatures."""
+
+
+WORD = re.compile(r"[^\W\d]\w*")
+
+
+# ---------------------------------------------------------------- programs in all rows
+
+class RowProgram:
+    """The results of a task in so many `rows`, the last of them the status: `columns` has an array or a number for each input but
+    the parameters `names`."""
+
+    def __init__(self, task: Task, columns: Mapping[str, Any], rows: int, jobs: int | None, names: Sequence[str] = ()) -> None:
+        self.rows, self.jobs, self.kernel = rows, jobs, task.kernel
+        self.results = 1 + len(task.signature.outputs) + len(task.signature.derived)
+        self.whole = -(-rows // self.kernel.lanes) * self.kernel.lanes   # the last row again, to fill a block
+        self.columns = {name: np.pad(np.broadcast_to(x, rows).astype(np.float64), (0, self.whole - rows), "edge")
+                        for name, x in columns.items()}
+        self.parameters = {name: np.empty(self.whole) for name in names}
+        self.inputs = [(self.columns | self.parameters)[p.name] for p in task.signature.inputs]
+
+    def __call__(self, values: Sequence[Any] = ()) -> Vector:
+        """A row for each result; a parameter is a number, or one for each row."""
+        for column, x in zip(self.parameters.values(), values, strict=True):
+            column[:self.rows] = x
+            column[self.rows:] = column[self.rows - 1]
+        found = np.empty((self.results, self.whole))
+        run_arrays(self.kernel, self.inputs, self.whole, [*found], self.jobs)
+        return found[:, :self.rows]
+
+
+def task_of(program: Program, verb: str, wrt: Sequence[str] = ()) -> Task:
+    """The values of a program, its `jacobian` or its `hessian`, which no command line asked for."""
+    match verb:
+        case "jacobian":
+            made = derivatives.jacobian(program, wrt, zeros=True)
+        case "hessian":
+            made = derivatives.hessian(program, wrt)
+        case _:
+            made = program
+    derived = DerivedProgram(program, made, list(wrt))
+    request = Request(verb, program.source or Source("<text>", ""), wrt=list(wrt), zeros=True)
+    return Task(request, derived.signature, worked=derived)
 
 
 # ---------------------------------------------------------------- expressions
@@ -160,6 +206,49 @@ def loss_program(model: Program, text: str) -> tuple[Program, list[tuple[str, st
         total = total + b.expr(env.get(e.results[0].atom, e.results[0].atom))
     result = Result(names.fresh("loss"), (total * added("weight")).atom)
     return Program(tuple(params), tuple(b.equations), (result,), model.source), pairs
+
+
+# ---------------------------------------------------------------- parameters that are functions of others
+
+def apart(text: str | None) -> tuple[str | None, dict[str, str]]:
+    """--params without the parameters that are functions of others, and these with their expressions."""
+    pieces = [[s.strip() for s in piece.partition("=")] for piece in parts(text or "")]
+    names = {name for name, _, _ in pieces}
+    links = {composed(name): given for name, equals, given in pieces if equals and is_function(given, names)}
+    starts = [f"{name}{equals}{given}" for name, equals, given in pieces if composed(name) not in links]
+    return (text if not links else ",".join(starts)), links
+
+
+def is_function(text: str, names: Collection[str]) -> bool:
+    """True for an expression of these names."""
+    if text[:1] in ("@", "[", "") or not {*WORD.findall(text)} & {*names}:
+        return False
+    try:
+        used = [p.name for p in expression(text, "--params").params]
+    except AdError:   # which `starts` says
+        return False
+    return bool(used) and {*used} <= {*names}
+
+
+def linked(program: Program, links: Mapping[str, str]) -> Program:
+    """The program without these inputs, which are computed from others. AdError where one is no input, or a tensor."""
+    for name, text in links.items():
+        known = {p.name: p for p in program.params}
+        if name not in known:
+            raise unknown_name("input", name, list(known))
+        if known[name].var.shape or known[name].var.integer:
+            raise AdError(f"'{name}' is no number, and cannot be ⟦--params {name}={text}⟧")
+        e = expression(text, "--params", name)
+        if name in (used := [p.name for p in e.params]):
+            raise AdError(f"⟦--params {name}={text}⟧: '{name}' is a function of itself")
+        program = with_inputs(program, used)
+        at: dict[Atom, Atom] = {p.var: program.param(p.name).var for p in e.params}
+        made = [q.substituted(at) for q in e.equations]
+        value = at.get(e.results[0].atom, e.results[0].atom)
+        program = substitute(program, {known[name].var: value})
+        params = tuple(p for p in program.params if p.name != name)
+        program = replace(program, equations=(*made, *program.equations), params=params)
+    return program
 
 
 # ---------------------------------------------------------------- the cost with its derivatives
