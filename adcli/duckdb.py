@@ -23,9 +23,9 @@ try:
 except ModuleNotFoundError as error:
     raise missing_package("adcli.duckdb", error.name or "duckdb") from None
 
-from adcli.api.batches import BatchFunction
 from adcli.api.engines import Given, file_of, function_of
 from adcli.api.function import CALLED
+from adcli.batches.batch_function import BatchFunction
 from adcli.input.values import listed
 from adcli.lang.ir import shape_of
 from adcli.lang.ir.errors import AdError

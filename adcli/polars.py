@@ -21,8 +21,8 @@ try:
 except ModuleNotFoundError as error:
     raise missing_package("adcli.polars", error.name or "polars") from None
 
-from adcli.api.batches import BatchFunction
 from adcli.api.engines import Given, function_of
+from adcli.batches.batch_function import BatchFunction
 from adcli.input.points import unknown_name
 from adcli.lang.ir.errors import AdError
 

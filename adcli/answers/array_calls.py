@@ -13,7 +13,7 @@ from adcli.codegen.machine.kernel import Kernel
 from adcli.codegen.machine.memory import UNASKED_BYTES, require_room
 from adcli.codegen.machine.workers import PROBE
 from adcli.input.points import EXACT
-from adcli.lang.ir import Program
+from adcli.lang.ir import Program, Values
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.operations.precision import FIRST_TOO_LARGE
 
@@ -145,7 +145,7 @@ def with_filled_seeds(program: Program, values: Sequence[Any]) -> list[Any]:
     return [whole[p.name] if p.seed and p.var.shape else v for p, v in zip(program.params, values, strict=True)]
 
 
-def tensor_targets(out: Mapping[str, Any], names: Sequence[str], real: np.dtype) -> dict[str, np.ndarray]:
+def tensor_targets(out: Values, names: Sequence[str], real: np.dtype) -> dict[str, np.ndarray]:
     """The arrays that results are to be computed into; the floats of an earlier result are none, and are made anew."""
     refuse_unknown(out, names)
     targets = {name: target for name, target in out.items() if isinstance(target, np.ndarray)}
@@ -226,7 +226,7 @@ def refuse_unnamed(out: object) -> None:
                       help="for an input called out, write f({'out': 2.0})")
 
 
-def refuse_unknown(out: Mapping[str, Any], names: Sequence[str]) -> None:
+def refuse_unknown(out: Values, names: Sequence[str]) -> None:
     refuse_unnamed(out)
     for name in out:
         if name not in names:

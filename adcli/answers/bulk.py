@@ -6,12 +6,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from adcli.codegen.machine.memory import require_room
 from adcli.codegen.texts.writing import Column, NumberSpelling, WordColumn, filled, writer
 from adcli.input.points import Axis, GridRange, Grids, combined, complete, shapes
 from adcli.input.settings import ResultOptions
-from adcli.lang.ir import LEVELS, Param
+from adcli.lang.ir import LEVELS, Param, Values
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import SHORTEST, Number, as_spelled, json_number, json_text
 from adcli.output.report import csv_text, json_record
@@ -135,7 +135,7 @@ def arrays(task: Task, points: Grids, options: ResultOptions, reporter: Reporter
     return whole, words if options.status else None
 
 
-def write_binary(out: BinaryIO, form: str, layout: Layout, found: Mapping[str, Any], words: list[str] | None, one: bool) -> None:
+def write_binary(out: BinaryIO, form: str, layout: Layout, found: Values, words: list[str] | None, one: bool) -> None:
     """Inputs and results as a Parquet file or as arrays; of `one` point the arrays are numbers."""
     if form == "parquet":
         from adcli.output.frames import write_frame

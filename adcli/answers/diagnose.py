@@ -14,7 +14,7 @@ from adcli.answers.evaluation import rounded_point
 from adcli.codegen.rows.native_arithmetic import native_arithmetic
 from adcli.lang.analyse.numeric_rules import arguments, met
 from adcli.lang.evaluate import FLOAT, Arithmetic, ValuesAt, every_value, read
-from adcli.lang.ir import DOMAIN, INDETERMINATE, LEVELS, POLE, SINGULAR, Atom, Equation, Lit, Program, Var
+from adcli.lang.ir import DOMAIN, INDETERMINATE, LEVELS, POLE, SINGULAR, Atom, Equation, Lit, Program, Values, Var
 from adcli.lang.ir.errors import Note, Source
 from adcli.lang.ir.notation import ATOM, infix
 from adcli.lang.ir.primitives import TABLE
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SELECT, STOP = TABLE["select"], TABLE["stop"]
 OPERANDS = ("u", "v", "w")
 SYMBOLS = {"+": "+=!", "*": "*=!", "min": "min=!", "max": "max=!", "lse": "lse=!", "=": "="}
-Numbers = Mapping[str, Any]
+Numbers = Values
 
 
 def note(task: Task, row: Row, jobs: int | None = None) -> Note:
@@ -183,7 +183,7 @@ def shown(x: Any, number: Number = shortest) -> str:
 
 # ---------------------------------------------------------------- programs with tensors
 
-def in_tensors(task: Task, at: Mapping[str, Any], level: int, jobs: int | None) -> Note:
+def in_tensors(task: Task, at: Values, level: int, jobs: int | None) -> Note:
     """The operation and the element that are to blame, found by native code."""
     source, arithmetic = task.primal.source, native_arithmetic(PRECISIONS[task.request.precision])
     place, grade, found = worst(task, task.primal, task.derivation.wrt, at, jobs)
@@ -198,7 +198,7 @@ def in_tensors(task: Task, at: Mapping[str, Any], level: int, jobs: int | None) 
     return Note(reason(level), None, source)
 
 
-def worst(task: Task, program: Program, wrt: Collection[str] | None, at: Mapping[str, Any],
+def worst(task: Task, program: Program, wrt: Collection[str] | None, at: Values,
           jobs: int | None) -> tuple[Place | None, int, Numbers]:
     """The first place of the greatest level, and what is known of it: first all levels are computed, then the rest for one."""
     import numpy as np

@@ -6,7 +6,7 @@ read from sweeps, one for each colour of the pattern.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -19,7 +19,7 @@ from adcli.input.arrays import filled, fitting
 from adcli.input.points import located, require_point
 from adcli.input.settings import ResultOptions
 from adcli.lang.derive.derivatives import partial_name
-from adcli.lang.ir import Program
+from adcli.lang.ir import Program, Values
 from adcli.lang.ir.errors import AdError, plural
 from adcli.output.layout import Row
 from adcli.output.numbers import number_format
@@ -150,7 +150,7 @@ class SweepProducts:
         self.reporter.note(REMARKS, lambda: note)
 
 
-def named_elements(at: Mapping[str, Any]) -> dict[str, float]:
+def named_elements(at: Values) -> dict[str, float]:
     """The numbers of a point by the names of elements."""
     return {x: float(value) for name, whole in at.items()
             for x, value in zip(elements(name, np.shape(whole)), np.ravel(whole), strict=True)}

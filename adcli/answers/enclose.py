@@ -29,7 +29,7 @@ from adcli.input.settings import ResultOptions
 from adcli.input.spreads import tensor_parts, tensor_widths, widths
 from adcli.lang.analyse.conventions import enclosed
 from adcli.lang.analyse.enclosure import Enclosure, FloatBounds, available, enclose
-from adcli.lang.ir import Equation, Param, Program, Result, Var
+from adcli.lang.ir import Equation, Param, Program, Result, Values, Var
 from adcli.lang.ir.errors import AdError, Note
 from adcli.lang.ir.names import composed
 from adcli.output.layout import Layout
@@ -205,7 +205,7 @@ def split_widths(inputs: Sequence[Param], spec: str) -> tuple[str, dict[str, str
     return ",".join(plain), spreads
 
 
-def ends_of(at: Mapping[str, Any], spreads: Mapping[str, str | float]) -> Iterator[tuple[str, FloatBounds]]:
+def ends_of(at: Values, spreads: Mapping[str, str | float]) -> Iterator[tuple[str, FloatBounds]]:
     """The ends of every number that has a spread."""
     for name, given in spreads.items():
         if isinstance(given, float):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from adcli.codegen.machine.kernel import run
 from adcli.input.nested import arrays_of
-from adcli.lang.ir import Program, Result, Var
+from adcli.lang.ir import Program, Result, Values, Var
 from adcli.lang.ir.errors import AdError, Unfit
 from adcli.lang.operations.precision import PRECISIONS, SINGLE, Precision
 from adcli.output.layout import Row
@@ -61,7 +61,7 @@ def require_singles(columns: Mapping[str, Iterable[float]]) -> None:
                           help="use double precision, the default; infinity is written inf")
 
 
-def rounded_point(at: Mapping[str, Any], precision: Precision) -> dict[str, Any]:
+def rounded_point(at: Values, precision: Precision) -> dict[str, Any]:
     """A point in numbers of a precision; integers are as they are. AdError where a number is too large for it."""
     if precision.name == "double":
         return dict(at)
@@ -172,7 +172,7 @@ def callable_program(task: Task, program: Program, wrt: Sequence[str], jobs: int
     return TensorEvaluator(with_steps(short.counted, whole, few, code), names, jobs, remark)
 
 
-def all_values(program: Program, at: Mapping[str, Any], precision: str = "double") -> dict[Var, Any]:
+def all_values(program: Program, at: Values, precision: str = "double") -> dict[Var, Any]:
     """Every variable, as an array or a number, computed in a precision; truth values are those of numbers. AdError where there is
     not memory enough."""
     import numpy as np
@@ -190,7 +190,7 @@ def all_values(program: Program, at: Mapping[str, Any], precision: str = "double
     return values
 
 
-def all_derivatives(program: Program, at: Mapping[str, Any], wrt: Sequence[str], seeds: Mapping[str, Any], reverse: bool,
+def all_derivatives(program: Program, at: Values, wrt: Sequence[str], seeds: Values, reverse: bool,
                     precision: str = "double") -> dict[Var, Any]:
     """The tangents of all values along a direction in the inputs `wrt`; or in `reverse` their adjoints, for weights of outputs,
     but for what a loop over steps computes: its adjoints are those of every step. `seeds` are these by name, arrays or numbers

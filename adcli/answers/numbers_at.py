@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from adcli.answers.evaluation import complete_point, without_zeros
 from adcli.codegen.machine.small import unpacked
 from adcli.lang.analyse.conventions import AskedDerivative
-from adcli.lang.ir import Program, Var
+from adcli.lang.ir import Program, Values, Var
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.task.tasks import Task
 
@@ -32,11 +32,11 @@ class NumbersAt(NamedTuple):
     at: Mapping[str, float]
     asked: list[AskedDerivative]
     shapes: list[tuple[int, ...]]
-    given: Mapping[str, Any]
+    given: Values
     pivots: tuple[Pivots, ...] = ()
 
 
-def as_numbers(task: Task, what: str) -> Callable[[Mapping[str, Any]], NumbersAt]:
+def as_numbers(task: Task, what: str) -> Callable[[Values], NumbersAt]:
     """A task as a program of numbers at each point, which has the inputs. AdError, of `what`, where that is too long."""
     if task.signature.tensors:
         program = without_zeros(task)
@@ -63,7 +63,7 @@ def written_at(task: Task, program: Program, own: dict[str, Any], what: str) -> 
     return NumbersAt(whole.program, primal.program, whole.at, asked, shapes, at, whole.pivots)
 
 
-def derivatives(task: Task, elements: Elements, seeds: Mapping[str, Any]) -> list[AskedDerivative]:
+def derivatives(task: Task, elements: Elements, seeds: Values) -> list[AskedDerivative]:
     """One for each number among the results, in order. Of the `seeds` those that are 0 move nothing, nor do those left out."""
     signature = task.signature
     moving = [name for p in signature.seeds if p.seed and p.name in seeds

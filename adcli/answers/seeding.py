@@ -7,13 +7,13 @@ from typing import Any
 
 from adcli.input.points import axes, complete, parts, ranks
 from adcli.input.values import value
-from adcli.lang.ir import Param
+from adcli.lang.ir import Param, Values
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import composed
 from adcli.task.tasks import Task
 
 
-def seeded(task: Task, spec: str | Mapping[str, Any] | None, emitted: bool = False) -> Task:
+def seeded(task: Task, spec: str | Values | None, emitted: bool = False) -> Task:
     """The task at its seeds, as an option gives them, or by name. In a program that is `emitted` seeds that are given become
     constants, and others stay inputs."""
     kind = task.verb.seed or ""
@@ -30,7 +30,7 @@ def given_seeds(params: Sequence[Param], spec: str, kind: str) -> dict[str, Any]
     return directions(spec, kind, tensors) if ranks(params) or "@" in spec else components(spec, kind)
 
 
-def seeds_for(params: Sequence[Param], given: Mapping[str, Any] | None, kind: str) -> dict[str, Any]:
+def seeds_for(params: Sequence[Param], given: Values | None, kind: str) -> dict[str, Any]:
     """The value of every seed parameter, from those `given` by the names of the inputs or outputs that they belong to: 0 where
     not named; where there is only one, a scalar, and nothing is given, 1. A number for a tensor stands for all its elements."""
     seeds = [p for p in params if p.seed]
@@ -88,7 +88,7 @@ def directions(spec: str, kind: str, kinds: Mapping[str, int]) -> dict[str, Any]
     return given
 
 
-def constants(task: Task, seeds: Mapping[str, Any], kind: str) -> dict[str, float]:
+def constants(task: Task, seeds: Values, kind: str) -> dict[str, float]:
     """Seeds as constants of a program, tensors only where they are zero."""
     if not task.signature.tensors:
         return dict(seeds)

@@ -16,7 +16,7 @@ import numpy as np
 
 from adcli.api.scientific import constants
 from adcli.input.points import unknown_name
-from adcli.lang.ir import Atom, Param, Program, Result, Var, shape_of, substitute
+from adcli.lang.ir import Atom, Param, Program, Result, Values, Var, shape_of, substitute
 from adcli.lang.ir.affine import Affine, affine, substituted
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.errors import AdError
@@ -85,7 +85,7 @@ class LogDensity:
     """
 
     def __init__(self, function: Maker, program: Program, parameters: Sequence[Parameter],
-                 data: Mapping[str, Any]) -> None:
+                 data: Values) -> None:
         self.names = [name for p in parameters for name in p.names()]
         self.dim, self._parameters = len(self.names), parameters
         self._data = {**data, **{p.param.name: np.zeros(p.shape) for p in parameters if p.shape}}
@@ -110,7 +110,7 @@ class LogDensity:
             return {p.param.name: p.inner(u[..., p.place:p.place + p.length], np.exp, lambda u: 1 / (1 + np.exp(-u))).reshape(
                 (*u.shape[:-1], *p.shape))[()] for p in self._parameters}
 
-    def pack(self, point: Mapping[str, Any]) -> Vector:
+    def pack(self, point: Values) -> Vector:
         """AdError for a value on or outside of its bounds."""
         return np.concatenate([p.outer(np.asarray(point[p.param.name], float).ravel()) for p in self._parameters])
 
@@ -169,7 +169,7 @@ def bound(p: Param, side: str) -> float:
 
 
 def log_density(function: Maker, program: Program, of: Sequence[str] | None,
-                start: Mapping[str, Any] | None, data: Mapping[str, Any]) -> LogDensity:
+                start: Values | None, data: Values) -> LogDensity:
     """See `Function.logdensity`."""
     program = chosen(program, of)
     if len(program.results) != 1 or shape_of(program.results[0].atom):
@@ -192,7 +192,7 @@ def log_density(function: Maker, program: Program, of: Sequence[str] | None,
     return made
 
 
-def sizes_of(program: Program, given: Mapping[str, Any]) -> dict[str, int]:
+def sizes_of(program: Program, given: Values) -> dict[str, int]:
     """The sizes that the data have."""
     some = tuple([p for p in program.params if p.name in given])
     numbers = {p.name: given[p.name] for p in some if p.var.integer and not p.var.shape}

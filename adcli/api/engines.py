@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from adcli.api.batch_sums import BatchSums
-from adcli.api.batches import BatchFunction
 from adcli.api.function import CALLED, Function, compile, load
+from adcli.batches.batch_function import BatchFunction
+from adcli.batches.batch_sums import BatchSums
 from adcli.lang.ir.errors import AdError, nearest
 
 Given = str | os.PathLike[str] | Callable[..., Any] | Function

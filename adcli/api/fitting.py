@@ -29,7 +29,7 @@ from adcli.fit.predict import predictions, require_predictable
 from adcli.fit.profile import KINDS, intervals
 from adcli.input.points import complete, ranks, unknown_name
 from adcli.input.values import listed
-from adcli.lang.ir import Program, has_tensors
+from adcli.lang.ir import Program, Values, has_tensors
 from adcli.lang.ir.errors import AdError, missing, nearest
 from adcli.numerics.least_squares import NotFinite
 from adcli.numerics.losses import Loss
@@ -39,7 +39,7 @@ from adcli.task.tasks import Task
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
 
-Data = Mapping[str, Any] | Any
+Data = Values | Any
 """Columns by name: a mapping of arrays, or a frame of pandas or polars."""
 
 
@@ -55,7 +55,7 @@ class FitRequest(NamedTuple):
     sigma: Any
     params: Any
     of: Sequence[str] | None
-    at: Mapping[str, Any]
+    at: Values
     weights: Any
     absolute_sigma: bool | None
     loss: str
@@ -151,8 +151,8 @@ def answered(fit: Fit, task: Task, request: FitRequest, absolute: bool) -> Fitte
         raise error from None
 
 
-def predicted(fit: Fit, program: Program, found: Fitted, request: FitRequest, sigmas: Mapping[str, Any],
-              places: Mapping[str, Any] | None) -> dict[str, Any]:
+def predicted(fit: Fit, program: Program, found: Fitted, request: FitRequest, sigmas: Values,
+              places: Values | None) -> dict[str, Any]:
     """The outputs at rows of data, with their standard errors and bands, as arrays by name."""
     require_predictable(program, fit)
     names = columns_of(request.predict)
@@ -270,8 +270,8 @@ def columned(data: Data, name: str) -> Any:
     return data[name]
 
 
-def observations(program: Program, begins: Mapping[str, Begin], request: FitRequest, observed: Mapping[str, Any],
-                 sigmas: Mapping[str, Any]) -> Observations:
+def observations(program: Program, begins: Mapping[str, Begin], request: FitRequest, observed: Values,
+                 sigmas: Values) -> Observations:
     """Everything that is fitted to, as arrays; all columns of the same length where there are no tensors."""
     data, at = request.data, request.at
     if data is not None and not isinstance(data, Mapping) and not hasattr(data, "columns"):

@@ -17,7 +17,7 @@ from adcli.api.methods import Batching, Inspection, MatrixColumns, Origin, Solvi
 from adcli.api.words import OneOrMore, in_order, names, one_of, says_python, together, truth, word
 from adcli.codegen.machine.kernel import COMPILING, Kernel, run
 from adcli.input.points import complete
-from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Param, Program, Result, Var, has_tensors, substitute
+from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Param, Program, Result, Values, Var, has_tensors, substitute
 from adcli.lang.ir.errors import AdError
 from adcli.lang.operations.precision import PRECISIONS
 from adcli.lang.printing.printer import print_program
@@ -250,7 +250,7 @@ class Function(Inspection, Solving, Batching):
     def __call__(self, at: Any = None, /, *more: Any, out: Mapping[str, np.ndarray] | None = None,
                  jobs: int | None = None, **values: Any) -> dict[str, Any]:
         if at is None and not more:
-            given: Mapping[str, Any] = values
+            given: Values = values
         elif type(at) is dict and not (more or values):
             given = at
         elif type(at) is float and not values and len(more) < len(self._inputs):
@@ -264,7 +264,7 @@ class Function(Inspection, Solving, Batching):
             return found
         return self._called(given, out, jobs)
 
-    def _called(self, given: Mapping[str, Any], out: Mapping[str, np.ndarray] | None, jobs: int | None) -> dict[str, Any]:
+    def _called(self, given: Values, out: Mapping[str, np.ndarray] | None, jobs: int | None) -> dict[str, Any]:
         """General call, which also prepares the fast one."""
         if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
             raise AdError(f"jobs must be a whole number from 1, not {jobs!r}",
@@ -312,7 +312,7 @@ class Function(Inspection, Solving, Batching):
     def _defaults(self) -> dict[str, float]:
         return {p.name: p.default for p in self._program.params if p.default is not None}
 
-    def status(self, at: Mapping[str, Any] | None = None, /, **values: Any) -> Any:
+    def status(self, at: Values | None = None, /, **values: Any) -> Any:
         """Status of the results at a point: smooth, kink, jump, singular, pole, domain or indeterminate, as --status shows it;
         for arrays an array of these words."""
         if self._status is None:
@@ -324,7 +324,7 @@ class Function(Inspection, Solving, Batching):
         import numpy as np
         return np.array(LEVELS)[level.astype(np.intp)]
 
-    def _columns(self, given: Mapping[str, Any]) -> list[Any]:
+    def _columns(self, given: Values) -> list[Any]:
         """The value of every input in order."""
         if len(given) == len(self.inputs):
             try:

@@ -8,19 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from adcli.api.words import Inspected, OneOrMore, names, need_arrow, one_of, plain, says_python, together, truth, word
-from adcli.lang.ir.errors import AdError
+from adcli.api.words import OneOrMore, names, need_arrow, one_of, plain, says_python, together, truth, unused, whole, word
+from adcli.lang.ir import Values
+from adcli.lang.ir.errors import AdError, plural, worded
 from adcli.lang.printing.printer import STYLES, print_program
 from adcli.task.verbs import MatrixKind
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
 
-    from adcli.api.batch_sums import BatchSums
-    from adcli.api.batches import ArrayFunction, BatchFunction
     from adcli.api.densities import LogDensity
     from adcli.api.scientific import Solver
     from adcli.api.view import PictureView, View
+    from adcli.batches.batch_function import ArrayFunction, BatchFunction
+    from adcli.batches.batch_sums import BatchSums
     from adcli.codegen.machine.kernel import Kernel
     from adcli.lang.ir import Program
     from adcli.solvers.tensor_functions import SparseMatrix
@@ -46,19 +47,39 @@ class Inspection:
         _precision: str
         _fast: bool
 
-    def _inspected(self, point: Mapping[str, Any], of: OneOrMore = None, wrt: OneOrMore = None) -> Inspected:
-        return Inspected(plain(self._program), point, names(of), names(wrt), self._precision)
+    def _looked(self, of: OneOrMore, wrt: OneOrMore = None) -> tuple[Program, list[str] | None, list[str] | None]:
+        """The program as any other, and the names of outputs and inputs that are looked at."""
+        return plain(self._program), names(of), names(wrt)
 
-    def trace(self, at: Mapping[str, Any] | None = None, /, *, of: OneOrMore = None, wrt: OneOrMore = None,
-              tangent: str | Mapping[str, Any] | None = None, cotangent: str | Mapping[str, Any] | None = None,
+    def trace(self, at: Values | None = None, /, *, of: OneOrMore = None, wrt: OneOrMore = None,
+              tangent: str | Values | None = None, cotangent: str | Values | None = None,
               names: str = "textbook", element: str | None = None, **values: Any) -> View:
         """The evaluation table of the textbooks at a point, as `adcli trace` has it: every line with its value, with its tangent
         along a direction such as {"x": 1}, and with the adjoints for weights of the outputs; `names` is textbook or program. Of a
         program with tensors every statement is a line, or with an `element` such as "h(:, 0)" every operation behind it."""
-        from adcli.api.verbs import traced
-        return traced(self._inspected(together(at, values), of, wrt), tangent, cotangent, names, element)
+        from adcli.api.verbs import direction, given_point, heard
+        from adcli.api.view import View
+        from adcli.task.request import NO_TEXT, Request
+        from adcli.trace.at_points import Tables, TraceOptions, prepared
+        from adcli.trace.tables import RENDERERS
+        naming = one_of("names", names, ("textbook", "program"))
+        if element is not None:
+            word("element", element)
+        program, outputs, inputs = self._looked(of, wrt)
+        request = Request("eval", program.source or NO_TEXT, outputs, inputs, precision=self._precision)
+        options = TraceOptions(verb="trace", tangent=None, cotangent=None, naming=naming, fmt=None, element=element,
+                               precision=self._precision)
+        said: list[str] = []
+        tasks = prepared(request, direction("tangent", tangent), direction("cotangent", cotangent), program)
+        tables = Tables(tasks, options, heard(said))
+        for reporter in tables.reporters[:1]:
+            reporter.begin()
+        ((writer, point, level),) = tables.all([given_point(tables.primal, together(at, values), said)])
+        text = "".join(tables.lines(writer, point, False, 0))
+        markup = "".join(part for table in tables.tables(writer) for part in RENDERERS["html"](table))
+        return View("trace", tables.record(writer, point, level), text, markup, tuple(said))
 
-    def check(self, at: Mapping[str, Any] | None = None, /, *, of: OneOrMore = None, wrt: OneOrMore = None,
+    def check(self, at: Values | None = None, /, *, of: OneOrMore = None, wrt: OneOrMore = None,
               samples: int | None = None, seed: int = 0, digits: int = 19, against: str | None = None, symbol: str | None = None,
               returns: str | None = None, time_limit: int | None = None, plot: bool = False, all: bool = False,
               **values: Any) -> View:
@@ -70,20 +91,64 @@ class Inspection:
         are many entries, some are drawn; with `all` every one is looked at. Of a Function of single precision its code is
         looked at beside that in doubles, at points of such numbers.
         """
-        from adcli.api.verbs import Claim, checked
-        return checked(self._inspected(together(at, values), of, wrt), samples, seed, digits,
-                       Claim(against, symbol, returns, time_limit), truth("plot", plot), truth("all", all))
+        from adcli.api.verbs import checked_points, heard
+        from adcli.api.view import View, beside
+        from adcli.check import prepare
+        from adcli.check.report import html_report, record, text_report
+        point, plotted, everything = together(at, values), truth("plot", plot), truth("all", all)
+        for what, given in (("against", against), ("symbol", symbol), ("returns", returns)):
+            if given is not None:
+                word(what, given)
+        if against is None:
+            unused({"symbol": symbol, "returns": returns, "time_limit": time_limit}, "says more of against, which is not given")
+        if returns is not None:
+            one_of("returns", returns, prepare.RETURNS)
+        if point:
+            unused({"samples": samples}, "and a point cannot be used together", "leave out one of the two")
+        options = prepare.CheckOptions(
+            verb="check", samples=whole("samples", prepare.SAMPLES if samples is None else samples, 1, prepare.MOST_POINTS),
+            seed=whole("seed", seed, 0, 1 << 53), digits=whole("digits", digits, 17, 100),
+            time_limit=whole("time_limit", prepare.TIME_LIMIT if time_limit is None else time_limit, 1, prepare.MOST_SECONDS),
+            against=against, symbol=symbol, returns=returns, everything=everything, precision=self._precision, plot=None)
+        primal, inputs = prepare.differentiated(*self._looked(of, wrt))
+        check, said = prepare.check_of(primal, inputs, options), list[str]()
+        places, summary = prepare.usable_points(check, checked_points(primal, point, check.scalars, heard(said))) \
+            if point else prepare.drawn_points(check, options.samples, options.seed)
+        prepare.run(check, places, heard(said))
+        told = View("check", record(check, summary, float), text_report(check, summary), html_report(check, summary), tuple(said))
+        if not plotted:
+            return told
+        from adcli.check.pictured import picture
+        return beside(told, picture(check))
 
-    def why(self, at: Mapping[str, Any] | None = None, /, *, of: OneOrMore = None, wrt: OneOrMore = None, mode: str = "reverse",
+    def why(self, at: Values | None = None, /, *, of: OneOrMore = None, wrt: OneOrMore = None, mode: str = "reverse",
             order: int = 1, limit: bool = False, **values: Any) -> View:
         """Cause of a NaN, an infinity or an exact zero in the values and derivatives at a point, and what would help, as
         `adcli why` says it; `limit` looks for limits of these numbers along each input."""
-        from adcli.api.verbs import explained
-        return explained(self._inspected(together(at, values), of, wrt), mode, order, limit)
+        import numpy as np
 
-    def propagate(self, at: Mapping[str, Any] | None = None, /, *, of: OneOrMore = None,
+        from adcli.answers.evaluation import rounded_point
+        from adcli.api.verbs import given_point
+        from adcli.api.view import View
+        from adcli.lang.operations.precision import PRECISIONS
+        from adcli.output import html
+        from adcli.output.tensors import point_lists
+        from adcli.task.derive import looked_at
+        from adcli.why.command import SWEEPS, groups, nothing, paragraphs, record
+        from adcli.why.groups import WhyAt
+        forward, real = one_of("mode", mode, SWEEPS) == "forward", PRECISIONS[self._precision]
+        primal, inputs = looked_at(*self._looked(of, wrt))
+        said = [str(note) for note in primal.notes]
+        point = rounded_point(given_point(primal, together(at, values), said), real)
+        question = WhyAt(primal, inputs, forward, whole("order", order, 1, 2), truth("limit", limit), real)
+        found = groups(question, point)
+        told, shown = (paragraphs(found), html.preformatted) if found else ([nothing(question)], html.paragraph)
+        data = {"at": point_lists(point, lambda x: np.asarray(x).tolist()), "why": [record(g, float) for g in found]}
+        return View("why", data, "\n\n".join(told), "".join(map(shown, told)), tuple(said))
+
+    def propagate(self, at: Values | None = None, /, *, of: OneOrMore = None,
                   correlation: str | Mapping[tuple[str, str], float] | None = None,
-                  covariance: str | Mapping[str, Any] | None = None, second_order: bool = False,
+                  covariance: str | Values | None = None, second_order: bool = False,
                   monte_carlo: int | str | None = None, seed: int | None = None,
                   coverage: float | str | None = None, shortest: bool = False, jobs: int | None = None,
                   plot: bool = False, **values: Any) -> View:
@@ -95,27 +160,82 @@ class Inspection:
         matrices of the elements of tensors: {"x": C}. "u" has the uncertainties, "share" those of the inputs in the variances.
         With `plot` there is also a picture of the sampled distribution and that of the linear model.
         """
-        from adcli.api.verbs import MonteCarlo, propagated
-        return propagated(self._inspected(together(at, values), of), correlation, covariance, second_order,
-                          MonteCarlo(monte_carlo, seed, truth("shortest", shortest), jobs), coverage, truth("plot", plot))
+        from adcli.api.verbs import covariance_texts, heard, pairs, sample_count, uncertain_point
+        from adcli.api.view import View, beside
+        from adcli.output.numbers import shortest as shortest_number
+        from adcli.propagate.budgets import record, rounded, text
+        from adcli.propagate.prepare import PropagateOptions, coefficients, prepared_budgets
+        from adcli.propagate.tables import tables
+        from adcli.task.request import NO_TEXT
+        program, outputs, _ = self._looked(of)
+        given, narrow, plotted = together(at, values), truth("shortest", shortest), truth("plot", plot)
+        options = PropagateOptions(
+            verb="propagate", form="markdown", of=None if outputs is None else ",".join(outputs),
+            second_order=truth("second_order", second_order),
+            monte_carlo=sample_count(monte_carlo, {"shortest": narrow or None, "seed": seed, "jobs": jobs}),
+            seed=whole("seed", 0 if seed is None else seed, 0, 2**63 - 1),
+            coverage=None if coverage is None else str(coverage), shortest=narrow, covariance=covariance_texts(covariance),
+            jobs=None if jobs is None else whole("jobs", jobs, 1, 256))
+        point, said = uncertain_point(program, given, options), list[str]()
+        writer = prepared_budgets(program.source or NO_TEXT, [point], coefficients(pairs(correlation)), options.sampling, options,
+                                  program, heard(said))
+        if plotted:
+            from adcli.propagate.pictured import keep_samples, picture_of
+            keep_samples(writer)
+        budgets = writer.all()
+        budget = next(budgets)
+        if next(budgets, None) is not None:
+            raise AdError("propagate is of one point", help="call it for each value of a range")
+        markup = "".join(tables("html", [budget], None, rounded, False))
+        told = View("propagate", record(budget, float), "".join(text([budget], shortest_number, False)), markup, tuple(said))
+        return beside(told, picture_of(writer)) if plotted else told
 
-    def draw(self, at: Mapping[str, Any] | None = None, /, *, stage: str = "ssa", of: OneOrMore = None, wrt: OneOrMore = None,
-             tangent: str | Mapping[str, Any] | None = None, cotangent: str | Mapping[str, Any] | None = None,
+    def draw(self, at: Values | None = None, /, *, stage: str = "ssa", of: OneOrMore = None, wrt: OneOrMore = None,
+             tangent: str | Values | None = None, cotangent: str | Values | None = None,
              fold: OneOrMore = "auto", **values: Any) -> PictureView:
         """The program as a graph, as `adcli draw` has it, at a stage: ssa, dup, forward, reverse or simplified. At a point every
         node has its value and its adjoint; `fold` says whose calls are one node: auto, all, none, or names of functions.
 
         A notebook shows it through Graphviz where that is installed, else in characters; `save("g.svg")` writes it.
         """
-        from adcli.api.verbs import drawn
-        return drawn(self._inspected(together(at, values), of, wrt), stage, tangent, cotangent, fold)
+        from dataclasses import asdict
 
-    def plot(self, at: Mapping[str, Any] | None = None, /, *, of: OneOrMore = None, derivatives: int = 1,
+        from adcli.api.verbs import given_point, seeds
+        from adcli.api.view import in_characters
+        from adcli.draw.drawing import DERIVED, DrawnPoint, graph, without_adjoints
+        word("stage", stage)
+        program, outputs, inputs = self._looked(of, wrt)
+        point, given, said = together(at, values), {"tangent": tangent, "cotangent": cotangent}, list[str]()
+        if not point:
+            unused(given, "needs a point")
+            unused({"wrt": None if stage in DERIVED else inputs}, "needs a point, or stage forward or reverse")
+        if stage in DERIVED:
+            unused({kind: x for kind, x in given.items() if kind != DERIVED[stage]}, f"is no seed of stage {stage}")
+        folded = names(fold) or ["auto"]
+        located = DrawnPoint(given_point(program, point, said), seeds("tangent", tangent), seeds("cotangent", cotangent)) \
+            if point else None
+        drawing = graph(program, stage, located, of=outputs, wrt=inputs, fold=folded[0] if len(folded) == 1 else folded)
+        if point and cotangent is None and (note := without_adjoints(program, stage, outputs)):
+            said.append(worded(note))
+        nodes, edges = drawing.graph.nodes, drawing.graph.edges
+        data = {"stage": stage, "nodes": [asdict(node) for node in nodes], "edges": [asdict(edge) for edge in edges],
+                "dot": drawing.dot}
+        caption = f"graph at stage {stage}: {plural(len(nodes), 'node')}, {plural(len(edges), 'edge')}"
+        return in_characters("draw", data, drawing.text, tuple(said), drawing.picture, caption)
+
+    def plot(self, at: Values | None = None, /, *, of: OneOrMore = None, derivatives: int = 1,
              points: int | None = None, **values: Any) -> PictureView:
         """Outputs and derivatives against an input that is given a range, x=(-3, 3), or contours over two, as `adcli plot` draws
         them: with kinks, jumps and poles as they are. "rows" are the numbers; `save("f.svg")` writes the picture."""
-        from adcli.api.verbs import plotted
-        return plotted(self._inspected(together(at, values), of), derivatives, points)
+        from adcli.api.verbs import extent, heard
+        from adcli.api.view import picture_view
+        from adcli.plot.plots import picture
+        from adcli.plot.ranges import HIGHEST
+        program, outputs, _ = self._looked(of)
+        ranges, said = {name: extent(name, x) for name, x in together(at, values).items()}, [str(n) for n in program.notes]
+        count = None if points is None else whole("points", points, 2, 100_000)
+        found = picture(program, ranges, outputs, whole("derivatives", derivatives, 0, HIGHEST), count, heard(said))
+        return picture_view("plot", found, tuple(said))
 
     def text(self, style: str = "nested") -> str:
         """The program as .ad text that reads back to an equal program; style nested, anf or prefix."""
@@ -158,7 +278,7 @@ class Solving:
 
         def __call__(self, at: Any, /, **values: Any) -> dict[str, Any]: ...
 
-    def sparse(self, at: Mapping[str, Any] | None = None, /, **values: Any) -> Any:
+    def sparse(self, at: Values | None = None, /, **values: Any) -> Any:
         """The matrix of a Jacobian or Hessian at one point, as a scipy.sparse array (the extra `scipy`) of float64, or of
         float32 where the precision is single. For tensors its rows and columns are the elements of the outputs and inputs, one
         tensor after another, in the order of memory."""
@@ -178,7 +298,7 @@ class Solving:
         found: SparseMatrix = self._solvers["matrix"]
         return found
 
-    def scipy(self, order: OneOrMore = None, of: OneOrMore = None, start: Mapping[str, Any] | None = None,
+    def scipy(self, order: OneOrMore = None, of: OneOrMore = None, start: Values | None = None,
               **fixed: Any) -> Solver:
         """(fun, jac, hess) of one vector, as scipy.optimize wants them.
 
@@ -197,7 +317,7 @@ class Solving:
         from adcli.api.scientific import solver
         return solver(self._program, names(order), names(of), start, fixed)
 
-    def logdensity(self, of: OneOrMore = None, start: Mapping[str, Any] | None = None, **data: Any) -> LogDensity:
+    def logdensity(self, of: OneOrMore = None, start: Values | None = None, **data: Any) -> LogDensity:
         """The output as the logarithm of a density of the inputs that are neither given here nor `param`, for samplers.
 
         `d = f.logdensity(y=y)` is a function of one vector u without bounds: `d(u)` is the value and the gradient, `d.value(u)`
@@ -208,7 +328,7 @@ class Solving:
         from adcli.api.densities import log_density
         return log_density(type(self), self._program, names(of), start, data)
 
-    def minimize(self, at: Mapping[str, Any] | None = None, /, *, wrt: OneOrMore = None, of: OneOrMore = None,
+    def minimize(self, at: Values | None = None, /, *, wrt: OneOrMore = None, of: OneOrMore = None,
                  subject_to: str | Sequence[str] = (), maximize: bool = False, solver: str = "auto", **values: Any) -> Any:
         """Minimize an output from this point: the inputs in `wrt` (default: all but params) are moved within their
         declared ranges, under conditions such as 'g <= 0' or '0 <= x + y <= 2'.
@@ -222,7 +342,7 @@ class Solving:
         return minimized(self._program, together(at, values), names(wrt), names(of), texts(subject_to),
                          truth("maximize", maximize), solver)
 
-    def solve(self, at: Mapping[str, Any] | None = None, /, *, wrt: OneOrMore = None, of: OneOrMore = None,
+    def solve(self, at: Values | None = None, /, *, wrt: OneOrMore = None, of: OneOrMore = None,
               equations: str | Sequence[str] = (), **values: Any) -> Any:
         """Solve equations such as 'g == 1', or the outputs in `of` (default: all) equal to zero, from this point: the unknowns
         are the inputs in `wrt` (default: all but params). More equations than unknowns are solved by least squares.
@@ -236,7 +356,7 @@ class Solving:
         return solved(self._program, together(at, values), names(wrt), names(of), texts(equations))
 
     def fit(self, data: Any = None, y: Any = "y", sigma: Any = None, params: Any = None, *, of: OneOrMore = None,
-            at: Mapping[str, Any] | None = None, weights: Any = None, absolute_sigma: bool | None = None, loss: str = "linear",
+            at: Values | None = None, weights: Any = None, absolute_sigma: bool | None = None, loss: str = "linear",
             f_scale: float = 1.0, evaluations: int = 1000, jobs: int | None = None, plot: bool = False,
             uncertainties: OneOrMore = None, predict: Any = None, coverage: float = 0.95,
             prior: str | Sequence[str] = (), interval: str | None = None) -> OptimizeResult:
@@ -277,7 +397,7 @@ class Batching:
         def kernel(self) -> Kernel: ...
         def __call__(self, at: Any, /, *, jobs: int | None) -> dict[str, Any]: ...
 
-    def arrow(self, fixed: Mapping[str, Any] | None = None, /, *, only: bool = False, on_error: str = "stop",
+    def arrow(self, fixed: Values | None = None, /, *, only: bool = False, on_error: str = "stop",
               missing: str = "error", status: bool = False, jobs: int | None = 1, **values: Any) -> BatchFunction:
         """Function from a pyarrow.RecordBatch (or Table, or reader) to a RecordBatch, for engines of large tables; with the extra
         `arrow`.
@@ -288,11 +408,11 @@ class Batching:
         column of the status). Null is bad, unless `missing` is nan instead of error. `status` appends the status.
         """
         need_arrow("arrow()")
-        from adcli.api.batches import BatchOptions, batch_function
+        from adcli.batches.batch_function import BatchOptions, batch_function
         options = BatchOptions(truth("only", only), on_error, missing, truth("status", status), jobs)
         return batch_function(self, self._with_levels, together(fixed, values), options)
 
-    def arrow_sum(self, fixed: Mapping[str, Any] | None = None, /, *, group_by: OneOrMore = None, weights: str | None = None,
+    def arrow_sum(self, fixed: Values | None = None, /, *, group_by: OneOrMore = None, weights: str | None = None,
                   gauss_newton: bool = False, on_error: str = "stop", missing: str = "error", status: bool = False,
                   **values: Any) -> BatchSums:
         """Sums of the results over batches of Arrow, exact and rounded once, so that no order matters.
@@ -302,8 +422,8 @@ class Batching:
         `gauss_newton` adds ΣJᵀJ and ΣJᵀr of the outputs r; `status` adds the number of rows of each status.
         """
         need_arrow("arrow_sum()")
-        from adcli.api.batch_sums import batch_sums
-        from adcli.api.batches import BatchOptions, batch_function
+        from adcli.batches.batch_function import BatchOptions, batch_function
+        from adcli.batches.batch_sums import batch_sums
         options = BatchOptions(only=True, on_error=on_error, missing=missing)
         results = batch_function(self._with_levels(), self._with_levels, together(fixed, values), options)
         return batch_sums(results, names(group_by), weights, truth("gauss_newton", gauss_newton), truth("status", status))

@@ -1,14 +1,14 @@
 """Functions for SciPy: what scipy.optimize asks for, functions of one vector, and its solvers called with them."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from adcli.answers.array_calls import DOUBLE, one_number, real_array
 from adcli.input.points import unknown_name
-from adcli.lang.ir import Param, Program, shape_of
+from adcli.lang.ir import Param, Program, Values, shape_of
 from adcli.lang.ir.errors import AdError, plural
 from adcli.numerics.vectors import Vector
 from adcli.solvers.functions import moved_inputs
@@ -30,14 +30,14 @@ class Solver(_Three):
     """
 
     names: list[str]
-    pack: Callable[[Mapping[str, Any]], Vector]
+    pack: Callable[[Values], Vector]
     unpack: Callable[[Any], dict[str, Any]]
     hessp: Callable[..., Vector]
     x0: Vector | None
 
 
-def solver(program: Program, order: Sequence[str] | None, of: Sequence[str] | None, start: Mapping[str, Any] | None,
-           fixed: Mapping[str, Any]) -> Solver:
+def solver(program: Program, order: Sequence[str] | None, of: Sequence[str] | None, start: Values | None,
+           fixed: Values) -> Solver:
     """See `Function.scipy`."""
     program = chosen(program, of)
     if not program.results:
@@ -80,7 +80,7 @@ def row(jacobian: Any) -> Vector:
     return found
 
 
-def starts(program: Program, inputs: Sequence[str], start: Mapping[str, Any] | None) -> dict[str, Any]:
+def starts(program: Program, inputs: Sequence[str], start: Values | None) -> dict[str, Any]:
     """The inputs of the vector where it starts, from which tensors have their shapes; shapes that are declared are known."""
     from adcli.input.arrays import conformed
     if start is not None and not hasattr(start, "keys"):   # a Series of pandas has names, and is no Mapping
@@ -100,7 +100,7 @@ def starts(program: Program, inputs: Sequence[str], start: Mapping[str, Any] | N
     return found
 
 
-def others(program: Program, inputs: Sequence[str], start: Mapping[str, Any] | None) -> dict[str, Any]:
+def others(program: Program, inputs: Sequence[str], start: Values | None) -> dict[str, Any]:
     """Values in a start for inputs outside the vector. AdError for names of no input."""
     known = [p.name for p in program.params]
     found = {} if start is None else {name: start[name] for name in start.keys() if name not in inputs}   # noqa: SIM118 pandas
@@ -110,7 +110,7 @@ def others(program: Program, inputs: Sequence[str], start: Mapping[str, Any] | N
     return found
 
 
-def constants(program: Program, inputs: Sequence[str], fixed: Mapping[str, Any]) -> dict[str, Any]:
+def constants(program: Program, inputs: Sequence[str], fixed: Values) -> dict[str, Any]:
     """The values of the other inputs; arrays are copies, as the functions outlive the call that they were given in."""
     rest = [p for p in program.params if p.name not in inputs]
     missing = [p for p in rest if p.default is None and p.name not in fixed]
@@ -132,7 +132,7 @@ def constant(p: Param, given: Any) -> Any:
 
 # ---------------------------------------------------------------- solvers
 
-def minimized(program: Program, at: Mapping[str, Any], wrt: Sequence[str] | None, of: Sequence[str] | None,
+def minimized(program: Program, at: Values, wrt: Sequence[str] | None, of: Sequence[str] | None,
               subject_to: Sequence[str], maximize: bool, name: str) -> Any:
     """See `Function.minimize`."""
     from adcli.lang.ir.errors import unknown
@@ -163,7 +163,7 @@ def texts(given: object) -> list[str]:
     return found
 
 
-def solved(program: Program, at: Mapping[str, Any], wrt: Sequence[str] | None, of: Sequence[str] | None,
+def solved(program: Program, at: Values, wrt: Sequence[str] | None, of: Sequence[str] | None,
            equations: Sequence[str]) -> Any:
     """See `Function.solve`."""
     from adcli.solvers import solve as solvers
@@ -178,7 +178,7 @@ def solved(program: Program, at: Mapping[str, Any], wrt: Sequence[str] | None, o
         solver=found.solver, why=list(told.reasons()))
 
 
-def whole_point(program: Program, at: Mapping[str, Any]) -> dict[str, Any]:
+def whole_point(program: Program, at: Values) -> dict[str, Any]:
     """Every input, by its name, of the kind that the program declares."""
     from adcli.input.arrays import of_all_dimensions
     from adcli.input.points import complete

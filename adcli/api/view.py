@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from adcli.lang.ir import Values
 from adcli.lang.ir.errors import AdError
 from adcli.output import html
 
@@ -32,7 +33,7 @@ class View(Mapping[str, Any]):
     """
 
     verb: str
-    data: Mapping[str, Any]
+    data: Values
     text: str
     markup: str
     notes: tuple[str, ...]
@@ -86,7 +87,7 @@ class PictureView(View):
         return html.document([*map(html.paragraph, self.notes), self.markup, picture])
 
 
-def in_characters(verb: str, data: Mapping[str, Any], text: Callable[[], str], notes: tuple[str, ...],
+def in_characters(verb: str, data: Values, text: Callable[[], str], notes: tuple[str, ...],
                   drawn: Callable[[str], bytes], caption: str) -> PictureView:
     """A picture, with the same in characters where it fits and what draws that is installed."""
     try:

@@ -7,11 +7,11 @@ import re
 import reprlib
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from adcli.input.points import parts
 from adcli.input.values import has_partials, listed, partials
-from adcli.lang.ir import Param, Program, Result
+from adcli.lang.ir import Param, Program, Result, Values
 from adcli.lang.ir.errors import FRONT, AdError, nearest, plural
 from adcli.lang.ir.errors import missing as missing_package
 from adcli.lang.ir.names import composed
@@ -25,16 +25,6 @@ ALONE = {"at": "the point", "of": "of="}
 FLAGS = re.compile(r"(?:try|write) (second_order|maximize|plot|shortest|all|limit)$")
 OneOrMore = str | Sequence[str] | None
 """Names as 'x,y' or a sequence of them, or None for the default."""
-
-
-class Inspected(NamedTuple):
-    """Subject of an inspection: a program, a point, the outputs and inputs looked at, and the precision of its code."""
-
-    program: Program
-    point: Mapping[str, Any]
-    of: list[str] | None
-    wrt: list[str] | None
-    precision: str
 
 
 def plain(program: Program) -> Program:
@@ -80,7 +70,7 @@ def in_python(option: re.Match[str]) -> str:
     return ", ".join(f"{x.strip()}={v if NUMBER.fullmatch(v) else repr(v)}" for x, v in given)
 
 
-def together(at: Mapping[str, Any] | None, values: Mapping[str, Any]) -> Mapping[str, Any]:
+def together(at: Values | None, values: Values) -> Values:
     """The inputs that a call gives, in a dictionary and by name."""
     if at is None:
         return values
@@ -92,7 +82,7 @@ def together(at: Mapping[str, Any] | None, values: Mapping[str, Any]) -> Mapping
     return {**at, **values} if values else at
 
 
-def in_order(params: Sequence[Param], given: Sequence[Any], named: Container[str] = ()) -> Mapping[str, Any]:
+def in_order(params: Sequence[Param], given: Sequence[Any], named: Container[str] = ()) -> Values:
     """Positional arguments of a call: a mapping, the columns of a data frame, or values in the order of the inputs. AdError
     where it is none of these, or leaves an input without a value that is not `named` either."""
     if len(given) == 1 and isinstance(given[0], Mapping):
@@ -141,7 +131,7 @@ def names(given: OneOrMore) -> list[str] | None:
     return [composed(name) for name in found]
 
 
-def by_name(kind: str, given: object) -> Mapping[str, Any] | str | None:
+def by_name(kind: str, given: object) -> Values | str | None:
     """A tangent, a cotangent or covariances: values by name, or a text as the option has it."""
     if given is None or isinstance(given, str | Mapping):
         return given

@@ -11,7 +11,7 @@ import numpy as np
 
 from adcli.input.nested import arrays_of
 from adcli.input.points import axis, parts, unknown_name
-from adcli.lang.ir import Param, Program
+from adcli.lang.ir import Param, Program, Values
 from adcli.lang.ir.errors import AdError, Unfit, plural
 from adcli.lang.ir.names import composed, repeated
 from adcli.numerics.least_squares import Start
@@ -133,7 +133,7 @@ def separated(begins: Mapping[str, Begin], sets: Mapping[str, Array]) -> tuple[d
     return found, places
 
 
-def places_at(places: Mapping[str, Any], sets: Mapping[str, Array], begins: Mapping[str, Begin],
+def places_at(places: Values, sets: Mapping[str, Array], begins: Mapping[str, Begin],
               labels: Mapping[str, Array]) -> dict[str, Any]:
     """The places of parameters for other rows, by their labels. AdError where no row of the fit has one."""
     found = dict(places)
@@ -251,7 +251,7 @@ class Observations(NamedTuple):
     `places` where the rows come from, None where there are tensors and no rows; `sets` the labels in columns that name sets.
     Rows of a program with tensors are arrays of objects, a tensor or a number a row."""
 
-    inputs: Mapping[str, Any]
+    inputs: Values
     observed: Sequence[Array]
     sigmas: Sequence[Array | None]
     weights: Array | None

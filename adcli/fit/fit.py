@@ -13,7 +13,7 @@ from adcli.codegen.machine.memory import require_room
 from adcli.fit.data import Begin, Observations, Places, components_of, packed, separated, start_of
 from adcli.fit.objective import NewtonResiduals, RowLoss, RowProgram, objective
 from adcli.input.points import unknown_name
-from adcli.lang.ir import has_tensors
+from adcli.lang.ir import Values, has_tensors
 from adcli.lang.ir.errors import AdError, plural
 from adcli.numerics.least_squares import RANK, End, Residuals, Start, minimised, of_length_one
 from adcli.numerics.linear import MOST_DENSE, Normal, column_lengths, times
@@ -181,7 +181,7 @@ class RowModel:
     """Outputs of scalars for all rows: `columns` has an array or a number for each input that is no parameter, `places` for each
     that is one its number among the parameters of the fit, or one for each row."""
 
-    def __init__(self, task: Task, places: Mapping[str, Any], columns: Mapping[str, Any], rows: int, jobs: int | None) -> None:
+    def __init__(self, task: Task, places: Values, columns: Values, rows: int, jobs: int | None) -> None:
         self.task, self.rows, self.jobs, self.of = task, rows, jobs, places
         self.names, self.outputs = list(places), list(task.signature.outputs)
         require_room(f"a Jacobian of {rows:,} rows", COPIES * 8 * rows * len(self.outputs) * len(self.names))
@@ -189,7 +189,7 @@ class RowModel:
         each = ((places[c.wrt[0]], self.outputs.index(c.of or "")) for c in task.signature.derived)
         self.places = [(1 + i, of, np.arange(rows)) if np.ndim(i) else (1 + i, of) for i, of in each]
 
-    def elsewhere(self, columns: Mapping[str, Any], rows: int, places: Mapping[str, Any] | None = None) -> RowModel:
+    def elsewhere(self, columns: Values, rows: int, places: Values | None = None) -> RowModel:
         """The model for other rows."""
         return RowModel(self.task, places or self.of, columns, rows, self.jobs)
 
@@ -214,7 +214,7 @@ class RowModel:
         """The row that an element of the flat outputs is from."""
         return i % self.rows
 
-    def inputs_at(self, row: int) -> Mapping[str, Any]:
+    def inputs_at(self, row: int) -> Values:
         """The inputs of a row that are no parameters."""
         return {name: float(c[row]) for name, c in self.program.columns.items()}
 
@@ -223,7 +223,7 @@ class TensorModel:
     """The elements of outputs that are tensors, or that depend on some, at a point or in every row: each of `points` has a value
     for each input that is no parameter."""
 
-    def __init__(self, task: Task, begins: Mapping[str, Begin], points: Sequence[Mapping[str, Any]], jobs: int | None) -> None:
+    def __init__(self, task: Task, begins: Mapping[str, Begin], points: Sequence[Values], jobs: int | None) -> None:
         from adcli.answers.evaluation import callable_program, computation
         from adcli.input.arrays import given
         from adcli.lang.simplify.simplify import simplify
@@ -240,7 +240,7 @@ class TensorModel:
         """All inputs of the program in a row."""
         return {**self.points[row], **packed(self.begins, b)}
 
-    def elsewhere(self, columns: Mapping[str, Any], rows: int, places: Mapping[str, Any] | None = None) -> TensorModel:
+    def elsewhere(self, columns: Values, rows: int, places: Values | None = None) -> TensorModel:
         """The model for other rows."""
         return TensorModel(self.task, self.begins, points_of(columns, rows), self.jobs)
 
@@ -291,7 +291,7 @@ class TensorModel:
         """The row that an element of the flat outputs is from."""
         return int(np.searchsorted(self.ends, i, "right"))
 
-    def inputs_at(self, row: int) -> Mapping[str, Any]:
+    def inputs_at(self, row: int) -> Values:
         """The inputs of a row that are no parameters."""
         return self.points[row]
 
@@ -397,7 +397,7 @@ def least_squares(task: Task, begins: Mapping[str, Begin], o: Observations, jobs
         return Fit(RowModel(task, places, o.inputs, rows, jobs), o.places, begins, start, observed, factors)
     if o.sets:
         raise AdError("sets of rows with parameters of their own are for programs of numbers")
-    points: list[Mapping[str, Any]] = [o.inputs]
+    points: list[Values] = [o.inputs]
     each: list[tuple[Sequence[Any], Sequence[Any]]] = [(o.observed, o.factors)]
     if o.places is not None:
         both = [[np.broadcast_to(x, rows) for x in xs] for xs in (o.observed, o.factors)]
@@ -409,7 +409,7 @@ def least_squares(task: Task, begins: Mapping[str, Begin], o: Observations, jobs
     return Fit(model, o.places, begins, start, observed, factors)
 
 
-def points_of(columns: Mapping[str, Any], rows: int) -> list[Mapping[str, Any]]:
+def points_of(columns: Values, rows: int) -> list[Values]:
     """The inputs of each row."""
     each = {name: np.broadcast_to(x, rows) for name, x in columns.items()}
     return [{name: x[k] for name, x in each.items()} for k in range(rows)]

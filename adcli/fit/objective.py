@@ -19,7 +19,7 @@ from adcli.codegen.machine.arrays import run_arrays
 from adcli.fit.data import Begin, Observations, parameters
 from adcli.input.points import parts, unknown_name
 from adcli.lang.derive import derivatives
-from adcli.lang.ir import Atom, Lit, Param, Program, Result, Var, has_tensors, substitute
+from adcli.lang.ir import Atom, Lit, Param, Program, Result, Values, Var, has_tensors, substitute
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.errors import AdError, Source, Unfit, nearest
 from adcli.lang.ir.names import Names, composed
@@ -58,7 +58,7 @@ class RowProgram:
     """The results of a task in so many `rows`, the last of them the status: `columns` has an array or a number for each input but
     the parameters `names`."""
 
-    def __init__(self, task: Task, columns: Mapping[str, Any], rows: int, jobs: int | None, names: Sequence[str] = ()) -> None:
+    def __init__(self, task: Task, columns: Values, rows: int, jobs: int | None, names: Sequence[str] = ()) -> None:
         self.rows, self.jobs, self.kernel = rows, jobs, task.kernel
         self.results = 1 + len(task.signature.outputs) + len(task.signature.derived)
         self.whole = -(-rows // self.kernel.lanes) * self.kernel.lanes   # the last row again, to fill a block
@@ -109,7 +109,7 @@ def is_expression(text: str | None) -> bool:
     return text is not None and not text.startswith("@") and re.search(r"[-+*/^(]", text) is not None
 
 
-def computed(text: str, option: str, columns: Mapping[str, Any], rows: int) -> Vector:
+def computed(text: str, option: str, columns: Values, rows: int) -> Vector:
     """An expression of columns, in every row."""
     found: Vector = RowProgram(task_of(expression(text, option), "eval"), columns, rows, None)()[0]
     return found
@@ -256,7 +256,7 @@ def linked(program: Program, links: Mapping[str, str]) -> Program:
 class RowCost:
     """A sum over rows with its gradient and Hessian by the parameters `names`."""
 
-    def __init__(self, program: Program, places: Mapping[str, Any], columns: Mapping[str, Any], rows: int,
+    def __init__(self, program: Program, places: Values, columns: Values, rows: int,
                  jobs: int | None) -> None:
         own = [n for n in places if any(p.name == n for p in program.params)]
         task = task_of(program, "hessian", own)
@@ -353,7 +353,7 @@ class NewtonResiduals(Residuals):
         return found
 
 
-def objective(model: Program, cost: RowLoss, places: Mapping[str, Any], o: Observations, jobs: int | None) -> NewtonResiduals:
+def objective(model: Program, cost: RowLoss, places: Values, o: Observations, jobs: int | None) -> NewtonResiduals:
     """The objective of a fit."""
     if o.places is None or has_tensors(model):
         raise AdError("a loss of one's own, and priors, are for programs of numbers")

@@ -24,7 +24,7 @@ from adcli.fit.objective import computed, expression, is_expression
 from adcli.input.nested import arrays_of
 from adcli.input.points import axes, combined, complete, ranks, unknown_name
 from adcli.input.settings import ResultOptions
-from adcli.lang.ir import Param, Program, Var, has_tensors, shape_of
+from adcli.lang.ir import Param, Program, Values, Var, has_tensors, shape_of
 from adcli.lang.ir.errors import AdError, plural
 from adcli.output.streams import say
 from adcli.rows.sample_columns import SampleTable, whole_table
@@ -137,7 +137,7 @@ def observations(program: Program, begins: Mapping[str, Begin], wanted: Sequence
     return without_bad(o, faults, options)
 
 
-def weights_of(text: str | None, columns: Mapping[str, Any], rows: int) -> Any:
+def weights_of(text: str | None, columns: Values, rows: int) -> Any:
     """The weight of each row, a column or an expression of columns; None where all are 1, or something is not there."""
     if text is None or not is_expression(text):
         return None if text is None or columns.get(text) is None else np.asarray(columns[text], np.float64)
@@ -194,7 +194,7 @@ def fixed_inputs(program: Program, begins: Collection[str], options: FitOptions)
     return found
 
 
-def of_tensors(others: Sequence[Param], fixed: Mapping[str, Any], wanted: Sequence[Comparison],
+def of_tensors(others: Sequence[Param], fixed: Values, wanted: Sequence[Comparison],
                options: FitOptions) -> Observations:
     """Inputs by --at, and observations that are numbers, lists or files."""
     require_fit(options, "fit without a table")

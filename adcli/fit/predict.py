@@ -3,13 +3,13 @@ observation (Bates and Watts, Nonlinear Regression Analysis, 1988, 2.3.2: J C Já
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from adcli.fit.fit import Fit, Fitted
-from adcli.lang.ir import Program, has_tensors, shape_of
+from adcli.lang.ir import Program, Values, has_tensors, shape_of
 from adcli.lang.ir.errors import AdError
 from adcli.numerics.least_squares import RANK, of_length_one
 from adcli.numerics.linear import Normal, column_lengths
@@ -55,8 +55,8 @@ def factor_of(found: Fitted, coverage: float) -> float:
 
 
 @np.errstate(all="ignore")
-def predictions(fit: Fit, found: Fitted, inputs: Mapping[str, Any], scatters: Sequence[Any],
-                coverage: float, places: Mapping[str, Any] | None = None) -> list[Prediction]:
+def predictions(fit: Fit, found: Fitted, inputs: Values, scatters: Sequence[Any],
+                coverage: float, places: Values | None = None) -> list[Prediction]:
     """Each output in rows with these `inputs`. `scatters` are the uncertainties of a new observation of each output, up to the
     scatter of the residuals where these are relative, None where they are not known; `places` as of a RowModel."""
     rows = max((len(x) for x in inputs.values() if np.ndim(x)), default=1)
@@ -94,7 +94,7 @@ def standard_errors(found: Fitted, jacobian: Matrix) -> Vector:
 
 # ---------------------------------------------------------------- as a table
 
-def predicted_table(inputs: Mapping[str, Any], made: Sequence[Prediction]) -> dict[str, list[Any]]:
+def predicted_table(inputs: Values, made: Sequence[Prediction]) -> dict[str, list[Any]]:
     """The inputs that differ from row to row, or were given so, then what is predicted."""
     columns: dict[str, Any] = {n: x for n, x in inputs.items() if np.ndim(x)}
     columns |= {n: x for p in made for n, x in p.columns.items()}

@@ -12,7 +12,7 @@ from adcli.fit.data import Begin, packed
 from adcli.fit.fit import Fitted
 from adcli.fit.profile import Between, Intervals
 from adcli.input.settings import ResultOptions
-from adcli.lang.ir import Program
+from adcli.lang.ir import Program, Values
 from adcli.lang.ir.errors import AdError
 from adcli.lang.printing.printer import print_program
 from adcli.output.numbers import Number, json_number, json_text, number_format
@@ -37,7 +37,7 @@ class Answered(NamedTuple):
     fit: Fitted
     program: Program
     begins: Mapping[str, Begin]
-    fixed: Mapping[str, Any]
+    fixed: Values
     known: bool
     predicted: Mapping[str, Sequence[Any]] | None = None
     intervals: Intervals | None = None

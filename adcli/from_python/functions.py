@@ -92,14 +92,14 @@ class Functions(Expressions):
         found = self.along("sum", node, x, axis, keepdims)
         return found if start is None else self.binary(ast.Add, self.as_array(start, node), found, node)
 
-    def extreme(self, name: str, node: ast.Call, *args: Any, axis: Any = None, keepdims: Any = None) -> Array:
-        if len(args) == 2 and self.library not in ("builtins", "torch"):
-            args, axis = args[:1], args[1]
-        if len(args) == 1:
+    def extreme(self, name: str, node: ast.Call, x: Any, *others: Any, axis: Any = None, keepdims: Any = None) -> Array:
+        if len(others) == 1 and self.library not in ("builtins", "torch"):
+            axis, others = others[0], ()
+        if not others:
             if self.library == "torch" and axis is not None:
                 raise self.fault(node, f"'{name}' along a dimension gives two results", f"write torch.a{name}(x, dim=…)")
-            return self.along(name, node, args[0], axis, keepdims)
-        arrays = [self.as_array(a, node) for a in args]
+            return self.along(name, node, x, axis, keepdims)
+        arrays = [self.as_array(a, node) for a in (x, *others)]
         whole_ones = [a.constant for a in arrays if isinstance(a.constant, int)]
         if len(whole_ones) == len(arrays):
             return known(max(whole_ones) if name == "max" else min(whole_ones), self.span(node))

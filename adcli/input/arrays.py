@@ -24,7 +24,7 @@ from adcli.codegen.machine.memory import require_room
 from adcli.input.fields import Fault, field_number
 from adcli.input.nested import MOST_DIMENSIONS, element, flattened, of_lists, of_text
 from adcli.input.values import malformed, one_text
-from adcli.lang.ir import Param, Program
+from adcli.lang.ir import Param, Program, Values
 from adcli.lang.ir.affine import atoms, shape_text
 from adcli.lang.ir.errors import AdError, nearest, plural
 from adcli.lang.ir.names import composed
@@ -179,7 +179,7 @@ def empty_of_all_dimensions(p: Param, there: Array, sizes: Mapping[str, int]) ->
     return there.reshape(*there.shape, *[extent(x, sizes) for x in behind])
 
 
-def filled(program: Program, at: Mapping[str, Any], seeds: Mapping[str, Any]) -> dict[str, Any]:
+def filled(program: Program, at: Values, seeds: Values) -> dict[str, Any]:
     """A point of a derivative: a seed that is a number becomes the tensor that has it everywhere. AdError where a shape does
     not fit."""
     own = replace(program, params=tuple(p for p in program.params if not p.seed))

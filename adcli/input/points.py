@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from adcli.codegen.machine.small import shape_of
 from adcli.input.nested import of_text, small
 from adcli.input.values import DECIMAL, shortened, value
-from adcli.lang.ir import Param, Program
+from adcli.lang.ir import Param, Program, Values
 from adcli.lang.ir.errors import AdError, Note, Source, nearest
 from adcli.lang.ir.names import composed, repeated, tensor_of
 
@@ -421,7 +421,7 @@ def exact(text: str, double: float) -> Fraction:
     return Fraction(text.strip()) if DECIMAL.fullmatch(text.strip()) else Fraction(double)
 
 
-def complete(params: Sequence[Param], given: Mapping[str, Any], what: str = "input") -> dict[str, Any]:
+def complete(params: Sequence[Param], given: Values, what: str = "input") -> dict[str, Any]:
     """The value of every input in order, the given one or the default. AdError for names unknown or missing, which are
     names of a `what`."""
     known = {p.name for p in params}

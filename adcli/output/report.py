@@ -10,7 +10,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from adcli.lang.ir import LEVELS
+from adcli.lang.ir import LEVELS, Values
 from adcli.output.layout import Layout, Row, nested
 from adcli.output.numbers import Number, json_number, json_text
 
@@ -43,7 +43,7 @@ def heading(i: int, row: Row, number: Number) -> str:
     return f"# {which(i, row.at, number)}".rstrip()
 
 
-def which(i: int, at: Mapping[str, Any], number: Number) -> str:
+def which(i: int, at: Values, number: Number) -> str:
     """The inputs that are numbers, with the number of the point in front where others are tensors."""
     values = {name: x.tolist() if getattr(x, "shape", None) == () else x for name, x in at.items()}
     told = [f"{name} = {number(x) if type(x) is float else x}" for name, x in values.items() if type(x) in (float, int)]

@@ -17,7 +17,7 @@ from adcli.codegen.machine.kernel import Kernel, NoExecutableMemory, run
 from adcli.input.fields import Fault
 from adcli.input.points import first_outside
 from adcli.input.settings import ResultOptions
-from adcli.lang.ir import LEVELS, Param
+from adcli.lang.ir import LEVELS, Param, Values
 from adcli.lang.ir.errors import missing
 from adcli.output.layout import Row
 from adcli.output.numbers import SHORTEST, number_format
@@ -73,7 +73,7 @@ class Work:
         """The inputs that are read of each row."""
         return list(known)
 
-    def __init__(self, task: Task, table: Table, options: ResultOptions, fixed: Mapping[str, Any]) -> None:
+    def __init__(self, task: Task, table: Table, options: ResultOptions, fixed: Values) -> None:
         self.task, self.table, self.constant = task, table, {**task.seeds, **fixed}
         self.results = max(1, len(task.signature.results) // FEW_RESULTS)
         self.block = max(1, PIECE // self.results)
@@ -189,7 +189,7 @@ class Work:
         """The columns that are appended, of those that the program gives."""
         return results
 
-    def _outside_arrays(self, columns: Mapping[str, Any]) -> dict[str, float]:
+    def _outside_arrays(self, columns: Values) -> dict[str, float]:
         found = {name: first_outside(columns[name], low, high) for name, (low, high) in self.ranges.items()}
         return {name: x for name, x in found.items() if x is not None}
 

@@ -10,10 +10,11 @@ import errno
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, BinaryIO
 
+from adcli.lang.ir import Values
 from adcli.lang.ir.errors import AdError, one_line
 from adcli.output.replacing import replaced
 from adcli.output.version import __version__
@@ -25,9 +26,9 @@ TEMPORARY = re.compile(r"\.(.+)\.\d+-\d+\.part")
 """Name of a file that is not whole yet, see `output.replacing`."""
 BYTES_AT_ONCE = 1 << 20
 
-Entry = Mapping[str, Any]
+Entry = Values
 """One part that is done: `part` is its number, `file` the name of its results where they are a file, with its `sha256`."""
-Asked = Mapping[str, Any]
+Asked = Values
 """Everything that results depend on, by the words of the command line; `sources` says of every file read what it is called and
 what changes when it changes."""
 
@@ -204,7 +205,7 @@ def manifest_lines(data: bytes) -> list[Any]:
         return []
 
 
-def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str | None:
+def difference(old: Values, new: Values) -> str | None:
     """In what a run differs from an earlier one, in words that follow 'was begun with'; of several differences the one that
     explains the others."""
     for name in dict.fromkeys(("adcli", "code", "verb", "program", *old, *new)):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from adcli.answers.reporter import Reporter
 from adcli.codegen.machine.cache import own_content
 from adcli.input.settings import ResultOptions
+from adcli.lang.ir import Values
 from adcli.lang.ir.errors import AdError, missing
 from adcli.output import suffixes
 from adcli.output.remote import RemoteFile, is_url, shown
@@ -92,8 +93,8 @@ class Job:
     that asks."""
 
     request: Request
-    seeds: Mapping[str, Any]
-    known: Mapping[str, Any]
+    seeds: Values
+    known: Values
     options: ResultOptions
     folder: str | None
     code: str = field(default_factory=own_content)
@@ -111,7 +112,7 @@ class Outcome:
     failed: bool = False
     said: list[str] = field(default_factory=list)
     outside: Mapping[str, float] = field(default_factory=dict)
-    result: Mapping[str, Any] = field(default_factory=dict)
+    result: Values = field(default_factory=dict)
     fault: str | None = None
     final: bool = False
 

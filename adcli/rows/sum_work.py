@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from adcli.codegen.machine.kernel import Kernel, pointers
 from adcli.codegen.machine.memory import require_room
 from adcli.codegen.rows import exact_sums
-from adcli.lang.ir import LEVELS
+from adcli.lang.ir import LEVELS, Values
 from adcli.lang.ir.names import Names
 from adcli.rows.sums import ExactSum, Group, Key, Sums
 from adcli.task.request import Signature
@@ -101,7 +101,7 @@ class SumWork:
         self.most = exact_sums.MOST_TERMS // max((len(q.terms) for q in self.summed), default=1)
         self.adders = {q.factors: exact_sums.adder(q.factors, keep) for q in summed}
 
-    def add_columns(self, columns: Mapping[str, Any], rows: int, weights: Any = None) -> Sums:
+    def add_columns(self, columns: Values, rows: int, weights: Any = None) -> Sums:
         """The sums over rows. `columns` has the inputs by name, each a contiguous column of doubles (NumPy's, or array('d')), as
         are the `weights`."""
         total = Sums(self.names)
@@ -115,7 +115,7 @@ class SumWork:
                 for whole, specials in exact_sums.taken(made, q.factors)])}))
         return total
 
-    def add_groups(self, columns: Mapping[str, Any], rows: int, keys: Sequence[Key], numbers: Any,
+    def add_groups(self, columns: Values, rows: int, keys: Sequence[Key], numbers: Any,
                    weights: Any = None) -> GroupedSums:
         """The sums over the rows of each group, by their `keys`. `numbers` has the position of its key for each row, in a column
         of 32-bit integers."""
@@ -140,7 +140,7 @@ class SumWork:
     def _records(self, groups: int) -> list[array[int]]:
         return [exact_sums.records(q.factors, groups) for q in self.summed]
 
-    def _run(self, columns: Mapping[str, Any], begin: int, end: int, numbers: Any, weights: Any,
+    def _run(self, columns: Values, begin: int, end: int, numbers: Any, weights: Any,
              records: Sequence[array[int]]) -> Iterator[memoryview]:
         """Add rows to records, by the `numbers` of these where there are several; gives the status levels of some rows after the
         other."""

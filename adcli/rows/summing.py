@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from adcli.answers.evaluation import points_at_once
 from adcli.input.fields import Fault
 from adcli.input.settings import ResultOptions
-from adcli.lang.ir import Param, Var
+from adcli.lang.ir import Param, Values, Var
 from adcli.lang.ir.errors import AdError
 from adcli.output.layout import Row
 from adcli.rows.blocks import Done, Work, parquet_tables
@@ -149,7 +149,7 @@ class SumBlocks(Summing):
         rough = self._first_rough(sums, columns, kept, block)
         return Done(b"", count, rows.lines, faults, *rough, self._outside(columns, ()), sums)
 
-    def _first_rough(self, sums: AnySums, columns: Mapping[str, Any], kept: Sequence[int],
+    def _first_rough(self, sums: AnySums, columns: Values, kept: Sequence[int],
                      block: Any) -> tuple[int, tuple[int, Row] | None]:
         """How many rows are not finite (with --strict: or not smooth), and the first of them with its line."""
         if not sums.rough(self.strict):
@@ -159,7 +159,7 @@ class SumBlocks(Summing):
         return many, (line, row)
 
 
-def rough_rows(task: Task, known: Mapping[str, float], columns: Mapping[str, Any], rows: int,
+def rough_rows(task: Task, known: Mapping[str, float], columns: Values, rows: int,
                smooth: bool) -> tuple[int, int, Row]:
     """How many rows are not finite, or not `smooth` where they must be, and the first one with its number. There is one."""
     import numpy as np

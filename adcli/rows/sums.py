@@ -7,12 +7,12 @@ for many groups, and `adcli.rows.sum_work` makes both of rows.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from adcli.lang.ir import LEVELS
+from adcli.lang.ir import LEVELS, Values
 
 Key = tuple[str, ...]
 """A group: the texts of its columns; () where there are no groups."""
@@ -136,7 +136,7 @@ class Sums:
                            for key, g in self.groups.items()]}
 
     @classmethod
-    def unpacked(cls, found: Mapping[str, Any]) -> Sums:
+    def unpacked(cls, found: Values) -> Sums:
         """The inverse of `packed`."""
         groups = {tuple(key): Group(rows, list(levels), [ExactSum(int(whole, 16), *rest) for whole, *rest in sums])
                   for key, rows, levels, sums in found["groups"]}

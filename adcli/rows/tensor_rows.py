@@ -20,7 +20,7 @@ from adcli.codegen.machine.kernel import NoExecutableMemory, processors
 from adcli.input.arrays import filled, fitting
 from adcli.input.fields import Fault
 from adcli.input.settings import ResultOptions
-from adcli.lang.ir import shape_of
+from adcli.lang.ir import Values, shape_of
 from adcli.lang.ir.affine import text
 from adcli.lang.ir.errors import AdError
 from adcli.lang.sizes.binding import bind
@@ -80,7 +80,7 @@ class RowResults:
 class TensorWork(Work):
     """From the bytes of rows to the bytes of rows with results, where some inputs or results are tensors."""
 
-    def __init__(self, task: Task, table: Table, options: ResultOptions, fixed: Mapping[str, Any]) -> None:
+    def __init__(self, task: Task, table: Table, options: ResultOptions, fixed: Values) -> None:
         super().__init__(task, table, options, fixed)
         refuse_unfit(task, fixed)
         self.block = BLOCK
@@ -132,7 +132,7 @@ def result_ranks(task: Task) -> list[int]:
     return [len(shape_of(r.atom)) for r in task.program.results]
 
 
-def refuse_unfit(task: Task, fixed: Mapping[str, Any]) -> None:
+def refuse_unfit(task: Task, fixed: Values) -> None:
     """AdError where the tensors that have one value for all rows do not fit the program or each other."""
     params = tuple(p for p in task.primal.params if p.name in fixed and all(
         text(extent).isidentifier() or text(extent).isdigit() for extent in p.var.shape))

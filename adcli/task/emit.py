@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from adcli.codegen.emission import EmitOptions
 from adcli.codegen.targets import TARGETS
 from adcli.input.settings import EMIT_OPTIONS, ResultOptions
-from adcli.lang.ir import LEVELS, Atom, Lit, Program, has_tensors, substitute
+from adcli.lang.ir import LEVELS, Atom, Lit, Program, Values, has_tensors, substitute
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.passes.status import with_status
 from adcli.lang.simplify.simplify import simplify
@@ -124,7 +124,7 @@ def typed(word: str) -> str:
 
 # ---------------------------------------------------------------- --explain
 
-def explanation(task: Task, at: Mapping[str, Any] | None = None) -> str:
+def explanation(task: Task, at: Values | None = None) -> str:
     """Plan of a derivative, order by order: the ways, their costs, the one taken; and the code that computes it. For tensors the
     plan of the results; `at` is a point, whose shapes say how much there is to do."""
     if task.signature.tensors:
@@ -163,7 +163,7 @@ def explained(step: DerivationStep) -> Iterator[str]:
     yield f"    the program has {plural(step.before, 'operation')} before, {step.after:,} after"
 
 
-def with_steps_taken(task: Task, at: Mapping[str, Any] | None) -> tuple[Program, Mapping[str, int]]:
+def with_steps_taken(task: Task, at: Values | None) -> tuple[Program, Mapping[str, int]]:
     """The derivative that is computed at a point, and how many steps its loops take that end early, where these are counted."""
     if at is None or task.short is None:
         return task.program, {}
@@ -185,7 +185,7 @@ def described(plan: SweepPlan) -> str:
 
 # ---------------------------------------------------------------- tensors
 
-def of_tensors(program: Program, at: Mapping[str, Any] | None, tier: str, fast: bool) -> Iterator[str]:
+def of_tensors(program: Program, at: Values | None, tier: str, fast: bool) -> Iterator[str]:
     """The lines on a program."""
     from adcli.codegen.machine import veclib
     from adcli.codegen.modules.module import laid_out
@@ -231,7 +231,7 @@ def planned(module: TensorModule, plan: CallPlan) -> Iterator[str]:
         yield "threads: one; the whole is too short for more"
 
 
-def inputs(program: Program, at: Mapping[str, Any]) -> list[Any]:
+def inputs(program: Program, at: Values) -> list[Any]:
     """Arrays of the shapes that the inputs have at a point; those of seeds follow from the sizes."""
     import numpy as np
 

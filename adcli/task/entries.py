@@ -18,7 +18,7 @@ from adcli.lang.derive.derivatives import one_output
 from adcli.lang.derive.entries import EntryProgram, hessian_entries, jacobian_entries
 from adcli.lang.derive.linear_statements import NoStatements
 from adcli.lang.evaluate.unfolding import length_of_sizes, sizes_at
-from adcli.lang.ir import Param, Var
+from adcli.lang.ir import Param, Values, Var
 from adcli.lang.sizes.binding import shapes
 from adcli.lang.sparsity.element_sparsity import TooManyEdges
 from adcli.task.matrices import ElementMatrix, matrix_by_edges, output_shapes, rows_and_columns
@@ -101,7 +101,7 @@ class StatementEntries:
         weights = [Param(Var(name), name) for name in self.head.weights]
         return KeptCode(self.words, [*self.program.params, *weights], self.precision, made)
 
-    def places(self, point: Mapping[str, Any], by_sweeps: Callable[[], EntryPlaces]) -> EntryPlaces:
+    def places(self, point: Values, by_sweeps: Callable[[], EntryPlaces]) -> EntryPlaces:
         """Where entries stand at a point, and whether statements or sweeps make them: these where statements do not, have too
         many points, or are more operations."""
         store, name = Store(location(), to_stderr), ""
@@ -118,7 +118,7 @@ class StatementEntries:
             store.put(name, packed(self.head, found))
         return found
 
-    def cheaper(self, made: EntryProgram, point: Mapping[str, Any], by_sweeps: Callable[[], EntryPlaces]) -> EntryPlaces:
+    def cheaper(self, made: EntryProgram, point: Values, by_sweeps: Callable[[], EntryPlaces]) -> EntryPlaces:
         """The places of whichever are fewer operations. Through layers of windows statements have an entry for each path from an
         input to an output, where a sweep goes through each layer once."""
         sizes = sizes_at(self.program, point)
@@ -132,7 +132,7 @@ class StatementEntries:
                     return other
         return self.new_places(made, point) or by_sweeps()
 
-    def new_places(self, made: EntryProgram, point: Mapping[str, Any]) -> EntryPlaces | None:
+    def new_places(self, made: EntryProgram, point: Values) -> EntryPlaces | None:
         """The places that statements say; None where there are too many products."""
         columns = sum(math.prod(np.shape(point[name])) for name in self.names)
         rows = columns if self.kind == "hessian" else sum(map(math.prod, output_shapes(self.program, point).values()))
@@ -149,7 +149,7 @@ class StatementEntries:
         return EntryPlaces((rows, columns), *np.divmod(key, max(columns, 1)), sums(starts, entry[order].astype(np.int32)),
                            self.kind == "hessian", left.astype(np.int32), right.astype(np.int32), ends.astype(np.int32))
 
-    def numbers(self, places: EntryPlaces, point: Mapping[str, Any], weights: Sequence[Any] = ()) -> np.ndarray:
+    def numbers(self, places: EntryPlaces, point: Values, weights: Sequence[Any] = ()) -> np.ndarray:
         """The numbers of the entries at a point, where outputs have these weights."""
         assert self.head is not None
         if not self.head.blocks:
@@ -184,7 +184,7 @@ def are_many(entries: int, swept: int) -> bool:
     return entries > max(LONG * swept, SHORT)
 
 
-def element_matrix(program: Program, at: Mapping[str, Any], kind: MatrixKind, wrt: Sequence[str]) -> ElementMatrix:
+def element_matrix(program: Program, at: Values, kind: MatrixKind, wrt: Sequence[str]) -> ElementMatrix:
     """The Jacobian of all outputs, or the Hessian of the one output, by the elements of the inputs `wrt` at a point, which has
     every input: the places of its entries where statements make these, else what edges between elements say."""
     if kind == "hessian":
@@ -211,7 +211,7 @@ def element_matrix(program: Program, at: Mapping[str, Any], kind: MatrixKind, wr
     return found._replace(pattern_from=f"{found.pattern_from}, {mine:,} operations{products}; a sweep is {swept:,}")
 
 
-def by_edges_or_full(program: Program, at: Mapping[str, Any], kind: MatrixKind, wrt: Sequence[str], reason: str) -> ElementMatrix:
+def by_edges_or_full(program: Program, at: Values, kind: MatrixKind, wrt: Sequence[str], reason: str) -> ElementMatrix:
     """The matrix of `element_matrix` without statements, for a reason: as edges between elements say, or where these are too
     many a small one with all entries."""
     try:

@@ -12,11 +12,11 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from adcli.input.nested import element
 from adcli.lang.derive.derivatives import one_output
-from adcli.lang.ir import Program, Var
+from adcli.lang.ir import Program, Values, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.records import paused
 from adcli.lang.operations.precision import PRECISIONS
@@ -181,7 +181,7 @@ class ElementMatrix(NamedTuple):
 
 
 @paused()
-def matrix_by_edges(program: Program, at: Mapping[str, Any], kind: MatrixKind, wrt: Sequence[str]) -> ElementMatrix:
+def matrix_by_edges(program: Program, at: Values, kind: MatrixKind, wrt: Sequence[str]) -> ElementMatrix:
     """The Jacobian of all outputs, or the Hessian of the one output, by the elements of the inputs `wrt` at a point, which has
     every input. TooManyEdges where these are, AdError where a Hessian is of no one number."""
     from adcli.lang.sparsity.element_sparsity import hessian_elements, jacobian_elements
@@ -191,7 +191,7 @@ def matrix_by_edges(program: Program, at: Mapping[str, Any], kind: MatrixKind, w
     return ElementMatrix(kind, *rows_and_columns(program, at, kind, wrt), found)
 
 
-def rows_and_columns(program: Program, at: Mapping[str, Any], kind: MatrixKind,
+def rows_and_columns(program: Program, at: Values, kind: MatrixKind,
                      wrt: Sequence[str]) -> tuple[list[str], list[str]]:
     """The elements that are the rows and the columns of a matrix."""
     import numpy as np
@@ -205,7 +205,7 @@ def elements(name: str, shape: Sequence[int]) -> list[str]:
     return [element(name, i, tuple(shape)) for i in range(math.prod(shape))]
 
 
-def output_shapes(program: Program, at: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+def output_shapes(program: Program, at: Values) -> dict[str, tuple[int, ...]]:
     """The shape of every output at a point."""
     from adcli.lang.evaluate.unfolding import sizes_at
     from adcli.lang.sizes.binding import shapes
@@ -213,7 +213,7 @@ def output_shapes(program: Program, at: Mapping[str, Any]) -> dict[str, tuple[in
     return {r.name: found[r.atom] if isinstance(r.atom, Var) else () for r in program.results}
 
 
-def dense(blocks: Mapping[tuple[str, str], np.ndarray], of: Mapping[str, Any], wrt: Mapping[str, Any]) -> np.ndarray:
+def dense(blocks: Mapping[tuple[str, str], np.ndarray], of: Values, wrt: Values) -> np.ndarray:
     """Derivatives of tensors by tensors as one matrix, with a row for each element and zeros where there is no block."""
     import numpy as np
     if not wrt:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache as once
 from functools import cached_property, partial
 from math import prod
@@ -32,7 +32,7 @@ from adcli.codegen.modules.calls import (
     refuse_much,
 )
 from adcli.codegen.rows.compiled import code_name, stored
-from adcli.lang.ir import Param, Program
+from adcli.lang.ir import Param, Program, Values
 from adcli.lang.ir.errors import AdError, Source, Span
 from adcli.lang.operations.precision import PRECISIONS
 from adcli.task.tasks import Slot, Task, keep_tensors
@@ -52,7 +52,7 @@ class Replay(PlannedCode):
     """Code from the cache for one set of shapes, on small tensors and numbers; `results` are the names of what it gives, the
     status as the last."""
 
-    def __init__(self, found: Mapping[str, Any], inputs: Sequence[Param], precision: str, source: Source | None,
+    def __init__(self, found: Values, inputs: Sequence[Param], precision: str, source: Source | None,
                  kernel: Any) -> None:
         params = {p.name: p for p in inputs}
         super().__init__(CallInterface(
@@ -84,7 +84,7 @@ class Replay(PlannedCode):
     def fault(self, plan: CallPlan, env: Any) -> BaseException:
         return Unplanned()
 
-    def filled(self, point: Mapping[str, Any], seeds: Mapping[str, Any]) -> dict[str, Any]:
+    def filled(self, point: Values, seeds: Values) -> dict[str, Any]:
         """The point with its seeds; those that are numbers become the tensors that have them everywhere."""
         whole = {**point, **seeds}
         for (_, name, _), shape in zip(self.inputs, self.shapes, strict=False):
@@ -100,7 +100,7 @@ class Replay(PlannedCode):
         """A tensor that is the same everywhere."""
         return packed(shape, [x] * prod(shape))
 
-    def __call__(self, point: Mapping[str, Any], jobs: int | None = None) -> dict[str, Any]:
+    def __call__(self, point: Values, jobs: int | None = None) -> dict[str, Any]:
         """The results by name, as small tensors."""
         given = [self.tensor(point[name], code) for _, name, code in self.inputs]
         plan = self.plan(self.key(given))
@@ -159,7 +159,7 @@ def array_replay() -> type[Replay]:
 
 # ---------------------------------------------------------------- entries of the cache
 
-def replayed(task: Task, point: Mapping[str, Any]) -> Replay | None:
+def replayed(task: Task, point: Values) -> Replay | None:
     """Entry of the cache for the shapes of a point."""
     if task.slot is None or task.counts is None:
         return None
@@ -174,14 +174,14 @@ def replayed(task: Task, point: Mapping[str, Any]) -> Replay | None:
                                                  kernel)
 
 
-def entry_name(slot: Slot, counts: Sequence[str], point: Mapping[str, Any], seeds: Mapping[str, Any]) -> str:
+def entry_name(slot: Slot, counts: Sequence[str], point: Values, seeds: Values) -> str:
     """The name of the entry for points of such shapes, with such integers that are sizes, and seeds that are zero or not."""
     given = [(name, shape_of(x), int(x.tolist()) if name in counts else 0) for name, x in point.items()]
     directions = [(name, shape_of(x), bool(x if isinstance(x, float) else x.any())) for name, x in seeds.items()]
     return cache.key([slot.key, json.dumps([given, directions])])
 
 
-def keep(task: Task, point: Mapping[str, Any], kernel: TensorKernel) -> None:
+def keep(task: Task, point: Values, kernel: TensorKernel) -> None:
     """Keep what a run needs with the shapes of a point, which `kernel` has just computed."""
     entry = None if task.slot is None else entry_of(kernel)
     if task.slot is None or entry is None:
@@ -228,11 +228,11 @@ class KeptCode:
         return self.made()
 
     @cached_property
-    def often(self) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    def often(self) -> Callable[[Values], dict[str, Any]]:
         from adcli.codegen.modules.direct_tensors import OftenCalled
         return OftenCalled(self.kernel)
 
-    def __call__(self, point: Mapping[str, Any]) -> dict[str, Any]:
+    def __call__(self, point: Values) -> dict[str, Any]:
         """The results by name."""
         if self.name is None:
             self.name = point_name(["kept code", *self.words, self.precision], self.inputs, point)
@@ -254,7 +254,7 @@ class KeptCode:
         kernel = stored(self.store, entry["code"]) if entry else None
         return None if kernel is None else array_replay()(entry, self.inputs, self.precision, None, kernel)
 
-    def keep(self, point: Mapping[str, Any]) -> None:
+    def keep(self, point: Values) -> None:
         """Keep what runs with the shapes of the first call need, if they are those of this one; again once code is made well."""
         self.kept = self.kernel.kernel
         same = self.name == point_name(["kept code", *self.words, self.precision], self.inputs, point)
@@ -262,7 +262,7 @@ class KeptCode:
             self.store.put(self.name, json.dumps(entry).encode())
 
 
-def point_name(words: Sequence[str], inputs: Sequence[Param], point: Mapping[str, Any], integers: bool = False) -> str:
+def point_name(words: Sequence[str], inputs: Sequence[Param], point: Values, integers: bool = False) -> str:
     """The name of the entry under these words for points of such shapes, with such integers: those that are numbers, or all.
     Nothing where our own files cannot be read."""
     given = []

@@ -1,11 +1,11 @@
 """Shapes of values as people read them, and the answers where a program with tensors has no place or is too large."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from adcli.lang.ir import Atom, Program, Var, shape_of
+from adcli.lang.ir import Atom, Program, Values, Var, shape_of
 from adcli.lang.ir.affine import shape_text
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import name_table
@@ -47,7 +47,7 @@ def listed(title: str, items: Iterable[str]) -> Iterator[str]:
         yield f"{title if line == 0 else ' ' * len(title)}{':' if line == 0 else ' '} {', '.join(item for _, item in group)}"
 
 
-def written_out(program: Program, at: Mapping[str, Any], verb: str) -> Unfolded:
+def written_out(program: Program, at: Values, verb: str) -> Unfolded:
     """A program with tensors as one of numbers at a point. AdError where that would be too long."""
     from adcli.lang.evaluate.unfolding import MOST_OPERATIONS, length, unfolded
     operations = length(program, at)

@@ -14,14 +14,14 @@ from adcli.codegen.machine import cache
 from adcli.codegen.machine.kernel import EntryPoint, Kernel, NoExecutableMemory
 from adcli.codegen.machine.tape import Tape, unpacked
 from adcli.codegen.rows.compiled import kept, linked
-from adcli.lang.ir import Param, Program, Var
+from adcli.lang.ir import Param, Program, Values, Var
 from adcli.lang.ir.errors import AdError, Note
 from adcli.output.layout import Layout
 from adcli.task.request import Column, Request, Signature
 from adcli.task.verbs import VERBS, Verb
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from adcli.input.settings import ResultOptions
     from adcli.lang.ir.affine import Affine
@@ -48,7 +48,7 @@ class Task:
 
     request: Request
     signature: Signature
-    seeds: Mapping[str, Any] = field(default_factory=dict)
+    seeds: Values = field(default_factory=dict)
     slot: Slot | None = None
     worked: DerivedProgram | None = None
     linked: Kernel | None = None
@@ -109,7 +109,7 @@ class Task:
         seeds = {p.name: p.seed or "" for p in s.seeds}
         return Layout(group, tuple(p.name for p in s.own), self.verb.seed or "", seeds, s.values, pairs, status)
 
-    def at(self, seeds: Mapping[str, Any], derive: bool) -> Task:
+    def at(self, seeds: Values, derive: bool) -> Task:
         """The task with its seeds given. With `derive`, what a zero seed would have caused is left out of the program."""
         values = {**self.seeds, **seeds}
         if not (derive and seeds):

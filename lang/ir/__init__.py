@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from adcli.lang.ir.affine import Affine
     from adcli.lang.ir.problem import StatedProblem
 
+Values = Mapping[str, Any]
+"""Values by the names of what has them: inputs, seeds, results."""
 Op = TypeVar("Op", bound="Primitive", covariant=True)
 """The kind of an operation, where a type tells it: `Equation[Comprehension]`."""
 

@@ -16,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 
 from adcli.answers.array_calls import one_number
-from adcli.api.arrow_columns import Lists, doubles, list_column, list_type, lists, nulls, number_column, rank, without
+from adcli.batches.arrow_columns import Lists, doubles, list_column, list_type, lists, nulls, number_column, rank, without
 from adcli.codegen.machine.kernel import COMPILING, Kernel
 from adcli.input.arrays import conformed
 from adcli.input.points import unknown_name
-from adcli.lang.ir import LEVELS, Param, Program, has_tensors, shape_of
+from adcli.lang.ir import LEVELS, Param, Program, Values, has_tensors, shape_of
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.names import composed
 
@@ -59,7 +59,7 @@ class ArrayFunction(Protocol):
     @property
     def outputs(self) -> tuple[str, ...]: ...
 
-    def __call__(self, at: Mapping[str, Any], /, *, jobs: int | None) -> dict[str, Any]: ...
+    def __call__(self, at: Values, /, *, jobs: int | None) -> dict[str, Any]: ...
 
     def kernel(self) -> Kernel: ...
 
@@ -70,7 +70,7 @@ class BatchFunction:
     of `function`; None where there is none."""
 
     function: ArrayFunction
-    fixed: Mapping[str, Any]
+    fixed: Values
     only: bool
     on_error: str
     missing: str
@@ -267,7 +267,7 @@ def _arrived(packed: bytes) -> ArrayFunction:
     return function
 
 
-def _restored(packed: bytes, fixed: Mapping[str, Any], rest: Mapping[str, Any]) -> BatchFunction:
+def _restored(packed: bytes, fixed: Values, rest: Values) -> BatchFunction:
     with COMPILING:   # one thread at a time, also where this process forks
         function = _arrived(packed)
     return BatchFunction(function, sealed(fixed), **rest)
@@ -275,7 +275,7 @@ def _restored(packed: bytes, fixed: Mapping[str, Any], rest: Mapping[str, Any]) 
 
 # ---------------------------------------------------------------- making one
 
-def batch_function(function: ArrayFunction, levels: Callable[[], ArrayFunction], fixed: Mapping[str, Any],
+def batch_function(function: ArrayFunction, levels: Callable[[], ArrayFunction], fixed: Values,
                    options: BatchOptions) -> BatchFunction:
     """See `Function.arrow`; `levels` gives the function with the number of its status as one more result."""
     only, on_error, missing, status, jobs = options
@@ -294,7 +294,7 @@ def batch_function(function: ArrayFunction, levels: Callable[[], ArrayFunction],
     return BatchFunction(whole, sealed(values), only, on_error, missing, whole.outputs[-1] if with_status else None, jobs)
 
 
-def sealed(values: Mapping[str, Any]) -> Mapping[str, Any]:
+def sealed(values: Values) -> Values:
     """Read-only mapping of read-only copies."""
     kept = {name: np.array(x) if isinstance(x, np.ndarray) else x for name, x in values.items()}
     for x in kept.values():

@@ -260,7 +260,7 @@ def test_states_of_another_adcli_are_not_merged(pa, monkeypatch):
     state = s.batch(pa.record_batch({"x": [1.0]}))
     there = pickle.loads(pickle.dumps(s))
     assert there.batch(pa.record_batch({"x": [1.0]})).equals(state)
-    monkeypatch.setattr("adcli.api.batch_sums.own_content", lambda: "0" * 128)
+    monkeypatch.setattr("adcli.batches.batch_sums.own_content", lambda: "0" * 128)
     with pytest.raises(adcli.AdError, match="with another adcli\nhelp: the same adcli must be installed everywhere"):
         pickle.loads(pickle.dumps(s)).merge(state)
 

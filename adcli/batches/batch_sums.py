@@ -19,10 +19,10 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import types
 
-from adcli.api.arrow_columns import doubles, list_column, list_type, memory, rank, without
-from adcli.api.batches import BatchFunction, Faults, marked
+from adcli.batches.arrow_columns import doubles, list_column, list_type, memory, rank, without
+from adcli.batches.batch_function import BatchFunction, Faults, marked
 from adcli.codegen.machine.cache import own_content
-from adcli.lang.ir import LEVELS, Program, has_tensors, shape_of
+from adcli.lang.ir import LEVELS, Program, Values, has_tensors, shape_of
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.names import Names, composed, repeated
 from adcli.lang.printing.printer import print_program
@@ -195,7 +195,7 @@ class BatchSums:
             return {}, work.add_groups(taken, batch.num_rows, *keys, weights).sums()
         return {}, work.add_columns(taken, batch.num_rows, weights)
 
-    def _constants(self, given: Mapping[str, Any]) -> dict[str, float]:
+    def _constants(self, given: Values) -> dict[str, float]:
         """The inputs that are the same in every row."""
         defaults = {p.name: p.default for p in self.results.free if p.name not in given and p.default is not None}
         return {**defaults, **self.results.fixed}
@@ -382,7 +382,7 @@ def program_text(program: Program) -> str:
     return print_program(program, "anf") + repr([(r.name, r.of, r.wrt) for r in program.results])
 
 
-def fixed_text(fixed: Mapping[str, Any]) -> str:
+def fixed_text(fixed: Values) -> str:
     """Inputs by name with every bit of their values."""
     return repr([(name, np.shape(x), np.asarray(x).tobytes().hex()) for name, x in sorted(fixed.items())])
 

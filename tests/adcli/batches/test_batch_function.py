@@ -310,7 +310,7 @@ def test_it_cannot_be_changed(pa, worked):
 def test_without_pyarrow_it_says_what_to_install(monkeypatch, worked):
     import sys
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.delitem(sys.modules, "adcli.api.batches", raising=False)
+    monkeypatch.delitem(sys.modules, "adcli.batches.batch_function", raising=False)
     with pytest.raises(adcli.AdError, match=r"arrow\(\) needs pyarrow, which is not installed"):
         worked.arrow()
 
