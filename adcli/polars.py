@@ -22,11 +22,12 @@ except ModuleNotFoundError as error:
     raise missing_package("adcli.polars", error.name or "polars") from None
 
 from adcli.api.engines import Given, function_of
+from adcli.api.function import CALLED
 from adcli.batches.batch_function import BatchFunction
 from adcli.input.points import unknown_name
 from adcli.lang.ir.errors import AdError
 
-__all__ = ["eval", "grad", "hessian", "hvp", "jacobian", "jvp", "taylor", "vjp"]
+__all__ = [*CALLED]   # names, all of them
 
 
 class Expression(Protocol):
@@ -71,11 +72,8 @@ def results(m: BatchFunction, inputs: pl.Series) -> pl.Series:
     return pl.DataFrame(found).to_struct(inputs.name)
 
 
-eval: Expression = partial(expression, "eval")
-grad: Expression = partial(expression, "grad")
-jacobian: Expression = partial(expression, "jacobian")
-hessian: Expression = partial(expression, "hessian")
-jvp: Expression = partial(expression, "jvp")
-vjp: Expression = partial(expression, "vjp")
-hvp: Expression = partial(expression, "hvp")
-taylor: Expression = partial(expression, "taylor")
+def __getattr__(name: str) -> Expression:
+    """A verb of the table of verbs."""
+    if name in CALLED:
+        return partial(expression, name)
+    raise AttributeError(f"module 'adcli.polars' has no attribute '{name}'")

@@ -41,6 +41,14 @@ class Parameter(NamedTuple):
     place: int
 
     @property
+    def low(self) -> float:
+        return -math.inf if self.param.low is None else self.param.low
+
+    @property
+    def high(self) -> float:
+        return math.inf if self.param.high is None else self.param.high
+
+    @property
     def length(self) -> int:
         return math.prod(self.shape)
 
@@ -48,32 +56,32 @@ class Parameter(NamedTuple):
         name = self.param.name
         return [f"{name}({', '.join(map(str, at))})" for at in np.ndindex(self.shape)] if self.shape else [name]
 
+    @property
+    def two_sided(self) -> bool:
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
     def inner(self, u: Any, exp: Callable[[Any], Any], sigmoid: Callable[[Any], Any]) -> Any:
         """The value that a component gives."""
-        low, high = bound(self.param, "low"), bound(self.param, "high")
-        if math.isfinite(low) and math.isfinite(high):
+        low, high = self.low, self.high
+        if self.two_sided:
             return low + (high - low) * sigmoid(u)
         return low + exp(u) if math.isfinite(low) else high - exp(u) if math.isfinite(high) else u
 
     def log_slope(self, u: Expr) -> Expr:
         """The logarithm of the absolute derivative of that."""
-        low, high = bound(self.param, "low"), bound(self.param, "high")
-        return math.log(high - low) - softplus(u) - softplus(-u) if math.isfinite(low) and math.isfinite(high) else u
+        return math.log(self.high - self.low) - softplus(u) - softplus(-u) if self.two_sided else u
 
     def outer(self, x: np.ndarray) -> np.ndarray:
         """The components of values, which lie inside of the range."""
-        low, high = bound(self.param, "low"), bound(self.param, "high")
+        low, high = self.low, self.high
         if not ((low < x) & (x < high)).all():
             raise AdError(f"'{self.param.name}' has a value that is not inside of its range, {low} to {high}")
-        if not self.bounded():
-            return x
-        below, above = (np.log(d) if math.isfinite(end) else None for d, end in ((x - low, low), (high - x, high)))
-        if above is None or below is None:
-            return below if above is None else above   # type: ignore[return-value]
-        return below - above
+        found: np.ndarray = np.log(x - low) - np.log(high - x) if self.two_sided else \
+            np.log(x - low) if math.isfinite(low) else np.log(high - x) if math.isfinite(high) else x
+        return found
 
     def bounded(self) -> bool:
-        return math.isfinite(bound(self.param, "low")) or math.isfinite(bound(self.param, "high"))
+        return math.isfinite(self.low) or math.isfinite(self.high)
 
 
 class LogDensity:
@@ -160,12 +168,6 @@ def of_one_vector(program: Program, parameters: Sequence[Parameter]) -> tuple[Pr
     params = (Param(u, u.name or "u"), *(replace(p, active=False) for p in program.params if p.name not in own))
     return replace(rest, params=params, equations=(*b.equations, *rest.equations, *after.equations),
                    results=(Result(program.results[0].name, value.atom),)), u.name or "u"
-
-
-def bound(p: Param, side: str) -> float:
-    """The lower or the upper end of the declared range of an input."""
-    found = getattr(p, side)
-    return (-math.inf if side == "low" else math.inf) if found is None else found
 
 
 def log_density(function: Maker, program: Program, of: Sequence[str] | None,

@@ -21,6 +21,7 @@ from adcli.fit.data import (
     wrong,
 )
 from adcli.fit.objective import computed, expression, is_expression
+from adcli.input.fixed_inputs import given
 from adcli.input.nested import arrays_of
 from adcli.input.points import axes, combined, complete, ranks, unknown_name
 from adcli.input.settings import ResultOptions
@@ -177,21 +178,16 @@ def called(t: Comparison) -> str:
 def fixed_inputs(program: Program, begins: Collection[str], options: FitOptions) -> dict[str, Any]:
     """The inputs that --at gives."""
     found: dict[str, Any] = {}
-    kinds = ranks(program.params)
     known = [p.name for p in program.params if p.name not in begins]
-    for spec in options.at:
-        for axis in axes(spec, kinds):
-            if len(axis) != 1:
-                raise AdError("--at gives inputs one value for all rows", help="write --at k=3")
-            for name, x in arrays_of(axis[0]).items():
-                if name in begins:
-                    raise AdError(f"'{name}' is a parameter, which --at fixes", help=f"its start: --params {name}=1")
-                if name not in known:
-                    raise unknown_name("input", name, known)
-                if name in found:
-                    raise AdError(f"'{name}' is given twice")
-                found[name] = x
-    return found
+    for name, x in given(options.at, ranks(program.params), "--at gives inputs one value for all rows"):
+        if name in begins:
+            raise AdError(f"'{name}' is a parameter, which --at fixes", help=f"its start: --params {name}=1")
+        if name not in known:
+            raise unknown_name("input", name, known)
+        if name in found:
+            raise AdError(f"'{name}' is given twice")
+        found[name] = x
+    return arrays_of(found)
 
 
 def of_tensors(others: Sequence[Param], fixed: Values, wanted: Sequence[Comparison],
@@ -266,7 +262,7 @@ def grid(program: Program, begins: Collection[str], wanted: Sequence[Comparison]
     if not options.predict.strip():
         raise AdError("--predict names nothing", help="write --predict grid.csv or --predict x=0:10:11")
     others = [p for p in program.params if p.name not in begins]
-    given, tensors = fixed_inputs(program, begins, options), has_tensors(program)
+    fixed, tensors = fixed_inputs(program, begins, options), has_tensors(program)
     weighing = [p.name for p in expression(options.weights or "1", "--weights").params] if is_expression(
         options.weights) else [options.weights]
     extra = [x for x in (*(t.sigma for t in wanted), *weighing) if isinstance(x, str)]
@@ -277,9 +273,9 @@ def grid(program: Program, begins: Collection[str], wanted: Sequence[Comparison]
     else:
         (location,) = locations((options.predict,))
         table = whole_table(location.opened(), options)
-        found = of_table(table, [p for p in others if p.name not in given], extra, given)
+        found = of_table(table, [p for p in others if p.name not in fixed], extra, fixed)
     values = {n: objects(x) if tensors else np.asarray(x, np.float64) for n, x in found.items()}
-    inputs = complete(others, {**given, **{p.name: values[p.name] for p in others if p.name in values}})
+    inputs = complete(others, {**fixed, **{p.name: values[p.name] for p in others if p.name in values}})
     if tensors:
         rows = len(next(iter(values.values())))
         inputs = {n: x if n in values else objects([x])[[0] * rows] for n, x in inputs.items()}

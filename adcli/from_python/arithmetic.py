@@ -30,7 +30,7 @@ OPERATORS: dict[type[ast.operator], tuple[str, Compute]] = {
     ast.FloorDiv: ("floordiv", operator.floordiv)}
 
 
-class Arithmetic(PythonFrame):
+class PythonArithmetic(PythonFrame):
     """Values as numbers, and operators on them."""
 
     def as_array(self, value: Any, node: ast.AST) -> Array:
@@ -138,7 +138,7 @@ def told(value: Any) -> str:
 
 
 def whole_arithmetic(name: str, a: Affine | None, b: Affine | None) -> Affine | None:
-    """Arithmetic on whole numbers that are sums of sizes and indices, as far as it gives one."""
+    """PythonArithmetic on whole numbers that are sums of sizes and indices, as far as it gives one."""
     if a is None or b is None or (a.number is not None and b.number is not None):
         return None
     if name == "add":

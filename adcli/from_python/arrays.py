@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
-from adcli.from_python.arithmetic import Arithmetic
+from adcli.from_python.arithmetic import PythonArithmetic
 from adcli.from_python.frame import ZERO
 from adcli.from_python.values import Array, Several, Shape, first_of, known, stacked, whole
 from adcli.lang.ir.affine import Affine, affine, product
@@ -19,7 +19,7 @@ PAIRS = {"sum": "add", "prod": "mul", "max": "max", "min": "min", "logsumexp": "
 """The same for two numbers."""
 
 
-class Arrays(Arithmetic):
+class Arrays(PythonArithmetic):
     """Operations on whole arrays."""
 
     def transposed(self, a: Array) -> Array:

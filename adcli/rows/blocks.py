@@ -215,9 +215,9 @@ class Work:
         for results, levels in self._computed(rows, columns):
             part = range(start, start + len(levels))
             start = part.stop
-            whole = rows if len(part) == len(rows.texts) else rows.part(part)
+            whole = rows if len(part) == len(rows.texts) else rows.only(part, rows.lines * (start == len(rows.texts)))
             kept, told = self._kept(whole)
-            piece = whole if len(kept) == len(part) else whole.only(kept)
+            piece = whole if len(kept) == len(part) else whole.only(kept, whole.lines)
             at = {name: [column[part[i]] for i in kept] for name, column in columns.items()}
             computed = ComputedRows(piece, at, [[column[i] for i in kept] for column in results], [levels[i] for i in kept],
                                     [part[i] for i in kept])

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from adcli.answers.bulk import Columns, blocks
 from adcli.answers.reporter import Reporter
@@ -23,9 +23,6 @@ from adcli.tables.sources import Location
 from adcli.tables.streams import BadTable
 from adcli.task.rules import require_fit
 from adcli.task.tasks import Task
-
-if TYPE_CHECKING:
-    pass
 
 POINTS_AT_ONCE = 1 << 15
 """Points of a grid that are made at a time."""

@@ -19,7 +19,7 @@ from adcli.output.layout import Row
 from adcli.rows.blocks import Done, Work, parquet_tables
 from adcli.rows.sum_report import Summed, sum_names, weighted_by
 from adcli.rows.sum_work import SumWork, quantities
-from adcli.rows.sums import Sums
+from adcli.rows.sums import Key, Sums
 from adcli.tables.appended import slices
 from adcli.tables.reader import Rows, Table
 from adcli.tables.streams import PIECE
@@ -127,25 +127,24 @@ class SumBlocks(Summing):
         if weights is not None and not math.isfinite(float(abs(weights).max())):
             text = block if isinstance(block, bytes) else parquet_tables("Parquet").as_csv(self.table, block)
             return self._listed(self._read(text), text)
-        if self.grouped:
-            keys, numbers = lines.grouped(self.table)
-            sums: AnySums = self.adder.add_groups(columns, count, keys, numbers, weights)
-        else:
-            sums = self.adder.add_columns(columns, count, weights)
+        sums = self._added(columns, count, lines.grouped(self.table) if self.grouped else None)
         rough = self._first_rough(sums, columns, range(count), block)
         return Done(b"", count, count, [], *rough, self._outside_arrays(columns), sums)
 
+    def _added(self, columns: Mapping[str, Any], count: int, groups: tuple[Sequence[Key], Any] | None) -> AnySums:
+        weights = columns.get(self.weights or "")
+        if groups is None:
+            return self.adder.add_columns(columns, count, weights)
+        return self.adder.add_groups(columns, count, *groups, weights)
+
     def _listed(self, rows: Rows, block: bytes) -> Done:
         kept, faults = self._kept(rows)
-        rows = rows if len(kept) == len(rows.texts) else rows.only(kept)
+        rows = rows if len(kept) == len(rows.texts) else rows.only(kept, rows.lines)
         columns = {p.name: array("d", c) for p, c in zip(self.table.inputs, rows.columns, strict=True)}
-        count, weights = len(rows.texts), columns.get(self.weights or "")
-        if self.grouped:
-            known: dict[bytes, int] = {}
-            numbers = array("i", [known.setdefault(text, len(known)) for text in rows.texts])
-            sums: AnySums = self.adder.add_groups(columns, count, [tuple(json.loads(text)) for text in known], numbers, weights)
-        else:
-            sums = self.adder.add_columns(columns, count, weights)
+        count, known = len(rows.texts), dict[bytes, int]()
+        numbers = array("i", [known.setdefault(text, len(known)) for text in rows.texts]) if self.grouped else None
+        groups = [tuple(json.loads(text)) for text in known], numbers
+        sums = self._added(columns, count, groups if self.grouped else None)
         rough = self._first_rough(sums, columns, kept, block)
         return Done(b"", count, rows.lines, faults, *rough, self._outside(columns, ()), sums)
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,9 +32,6 @@ from adcli.rows.summing import Summing
 from adcli.rows.sums import Key, Sums
 from adcli.tables.reader import Rows, Table
 from adcli.task.tasks import Task
-
-if TYPE_CHECKING:
-    pass
 
 BLOCK = 1 << 16
 """Bytes of a block."""

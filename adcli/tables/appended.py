@@ -19,7 +19,7 @@ from adcli.output.layout import Layout, Row
 from adcli.output.numbers import SHORTEST, Number, json_number
 from adcli.output.report import text
 from adcli.tables.reader import Table, members
-from adcli.tables.streams import GAP, SCAN, SEPARATORS, field_pattern
+from adcli.tables.streams import GAP, SCAN, SEPARATORS, field_pattern, past
 
 JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 QUOTED_IF = re.compile(rb'[",\t\r\n]')
@@ -249,23 +249,16 @@ def quoted(field: bytes, separator: bytes = b",") -> bytes:
 def slices(row: bytes) -> list[tuple[str, str]]:
     """The names of the members of a JSON object, and the text of each value as it is written."""
     words = row.decode()
-    at, found = past_blanks(words, past_blanks(words, 0) + 1), []
+    at, found = past(GAP, words, past(GAP, words, 0) + 1), []
     while words[at] != "}":
         name, at = scanstring(words, at + 1)
-        start = past_blanks(words, words.index(":", at) + 1)
+        start = past(GAP, words, words.index(":", at) + 1)
         _, end = SCAN(words, start)
         found.append((name, words[start:end]))
-        at = past_blanks(words, end)
+        at = past(GAP, words, end)
         if words[at] == ",":
-            at = past_blanks(words, at + 1)
+            at = past(GAP, words, at + 1)
     return found
-
-
-def past_blanks(words: str, at: int) -> int:
-    """The place of what follows the blanks of JSON that stand here, if any."""
-    blanks = GAP.match(words, at)
-    assert blanks is not None, "no blanks are blanks, too"
-    return blanks.end()
 
 
 def encoded(words: str) -> bytes:

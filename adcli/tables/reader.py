@@ -39,19 +39,11 @@ class Rows:
     lines: int
     frame: Any = None
 
-    def part(self, which: range) -> Rows:
-        """Neighbouring rows; the block ends with the last of them, or has none of its lines."""
-        faults = {i - which.start: self.faults[i] for i in which if i in self.faults}
-        places = {i - which.start: self.places[i] for i in which if i in self.places}
-        lines = self.lines if which.stop == len(self.texts) else 0
-        return Rows(self.texts[which.start:which.stop], [c[which.start:which.stop] for c in self.columns], faults, places, lines,
-                    self.frame)
-
-    def only(self, kept: Sequence[int]) -> Rows:
-        """These rows, none of which is bad."""
-        places = {k: self.places[i] for k, i in enumerate(kept)} if self.places else {}
-        return Rows([self.texts[i] for i in kept], [[c[i] for i in kept] for c in self.columns], {}, places, self.lines,
-                    self.frame)
+    def only(self, kept: Sequence[int], lines: int) -> Rows:
+        """These rows, with so many lines of the block."""
+        faults, places = ({k: known[i] for k, i in enumerate(kept) if i in known} for known in (self.faults, self.places))
+        columns = [[c[i] for i in kept] for c in self.columns]
+        return Rows([self.texts[i] for i in kept], columns, faults, places, lines, self.frame)
 
 
 class Header:

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from adcli.codegen.modules.module import TensorModule
     from adcli.lang.derive.derivatives import DerivationStep
     from adcli.lang.derive.sweep_plans import SweepPlan
-    from adcli.lang.ir import Program
-    from adcli.task.tasks import Task
 
 NOT_EMITTED = ("program", "output", "quiet", "no_cache", "explain")
 """Parameters that do not change a byte of what is emitted, and the program, which has its own place."""

@@ -2,7 +2,7 @@
 
 The row says how the derivative program is made, what its header calls it, where its results stand in JSON, which seeds it has,
 which options its command takes, and what its help says. Whoever makes a program, a header, a layout or a command line reads
-the row; none of them knows a verb by name. A column has no default, so a row that lacks one is no row.
+the row; none of them knows a verb by name.
 
 What makes a program is imported when it is called: a warm run from the cache calls none of it.
 """
@@ -64,16 +64,16 @@ class Verb(NamedTuple):
     help: str
     examples: tuple[str, str]
     header: str
-    wrt: Literal["--wrt", "--tangent"] | None
     mode: str | None
-    seed: Literal["tangent", "cotangent"] | None
     derive: Callable[[Asked], Program]
     places: Callable[[Signature], Sequence[Path]]
-    matrix: MatrixKind | None
     options: tuple[str, ...]
-    formats: tuple[str, ...]
-    module: str | None
-    partials: bool
+    formats: tuple[str, ...] = TEXT_FORMATS
+    wrt: Literal["--wrt", "--tangent"] | None = "--wrt"
+    seed: Literal["tangent", "cotangent"] | None = None
+    matrix: MatrixKind | None = None
+    module: str | None = None
+    partials: bool = False
 
     @property
     def differentiates(self) -> bool:
@@ -94,21 +94,17 @@ def _grad(asked: Asked) -> Program:
     return gradient(asked.primal, asked.wrt, request.of, request.mode, request.order, asked.steps)
 
 
-def _jacobian(asked: Asked) -> Program:
-    if asked.request.listed and asked.of_tensors:
-        from adcli.lang.derive.entries import listed
-        return listed(asked.primal, asked.wrt, "jacobian")
-    from adcli.lang.derive.derivatives import jacobian
-    return jacobian(asked.primal, asked.wrt, None, asked.request.mode, asked.request.zeros, asked.steps)
-
-
-def _hessian(asked: Asked) -> Program:
-    from adcli.lang.derive.derivatives import hessian, one_output
-    if asked.request.listed and asked.of_tensors:
-        from adcli.lang.derive.entries import listed
-        one_output(asked.primal, None)
-        return listed(asked.primal, asked.wrt, "hessian")
-    return hessian(asked.primal, asked.wrt, None, asked.request.mode, asked.request.zeros, asked.steps)
+def _matrix(kind: MatrixKind) -> Callable[[Asked], Program]:
+    def derive(asked: Asked) -> Program:
+        from adcli.lang.derive import derivatives
+        if asked.request.listed and asked.of_tensors:
+            from adcli.lang.derive.entries import listed
+            if kind == "hessian":
+                derivatives.one_output(asked.primal, None)
+            return listed(asked.primal, asked.wrt, kind)
+        of_kind = derivatives.jacobian if kind == "jacobian" else derivatives.hessian
+        return of_kind(asked.primal, asked.wrt, None, asked.request.mode, asked.request.zeros, asked.steps)
+    return derive
 
 
 def _jvp(asked: Asked) -> Program:
@@ -133,8 +129,7 @@ def _taylor(asked: Asked) -> Program:
 
 def _propagate(asked: Asked) -> Program:
     from adcli.lang.derive.uncertainty import propagation
-    from adcli.lang.ir import has_tensors
-    if has_tensors(asked.primal):   # written out at a point first
+    if asked.of_tensors:   # written out at a point first
         return asked.primal
     request = asked.request
     return propagation(asked.primal, asked.moving, request.order, request.correlations, request.moments, request.dof)
@@ -157,10 +152,9 @@ VERBS = {verb.name: verb for verb in (
         name="eval", short="The outputs of a program.", help="The outputs of a program.",
         examples=("adcli eval -e 'v = x*sin(y)' --at x=2,y=0.5", "adcli eval -e 'x**2' --at x=0:1:5 --format csv"),
         header="the outputs",
-        wrt=None, mode="", seed=None, derive=_eval,
-        places=lambda s: [], matrix=None,
-        options=("shown outputs", "sums"),
-        formats=TEXT_FORMATS, module=None, partials=False),
+        wrt=None, mode="", derive=_eval,
+        places=lambda s: [],
+        options=("shown outputs", "sums")),
     Verb(
         name="grad", short="The outputs and their partial derivatives.",
         help="""The outputs and every first partial derivative; with --order N, the higher ones too.
@@ -169,20 +163,20 @@ VERBS = {verb.name: verb for verb in (
         with semicolons.""",
         examples=("adcli grad -e 'v = x*sin(y)' --at x=2,y=0.5", "adcli grad -e 'v = x*sin(y)' --emit text"),
         header="the outputs and their partial derivatives",
-        wrt="--wrt", mode=None, seed=None, derive=_grad,
-        places=lambda s: [("grad", c.of or "", ",".join(c.wrt)) for c in s.derived], matrix=None,
+        mode=None, derive=_grad,
+        places=lambda s: [("grad", c.of or "", ",".join(c.wrt)) for c in s.derived],
         options=("derivatives", "mode", "order", "sums", "gauss-newton"),
-        formats=TEXT_FORMATS, module=None, partials=True),
+        formats=TEXT_FORMATS, partials=True),
     Verb(
         name="jacobian", short="The outputs and their Jacobian, dense or sparse.",
         help="The outputs and their Jacobian. If many entries are zero by construction, these are left out.",
         examples=("adcli jacobian -e 'u = x*y' -e 'v = sin(z)' --at x=2,y=3,z=0",
                   "adcli jacobian -e 'u = x*y' -e 'v = sin(z)' --pattern"),
         header="the outputs and their Jacobian",
-        wrt="--wrt", mode=None, seed=None, derive=_jacobian,
+        mode=None, derive=_matrix("jacobian"),
         places=lambda s: [("jacobian", c.of or "", *c.wrt) for c in s.derived], matrix="jacobian",
         options=("derivatives", "mode", "sums", "gauss-newton", "matrix"),
-        formats=TEXT_FORMATS + MATRIX_FORMATS, module=None, partials=False),
+        formats=TEXT_FORMATS + MATRIX_FORMATS),
     Verb(
         name="hessian", short="One output, its gradient and its Hessian, dense or sparse.",
         help="""One output, its gradient and its Hessian, entries on and above the diagonal.
@@ -191,38 +185,35 @@ VERBS = {verb.name: verb for verb in (
         examples=("adcli hessian -e 'v = x**2 * sin(y)' --at x=2,y=0.5",
                   "adcli hessian -e 'v = x**2 * sin(y)' --at x=2,y=0.5 --format mtx"),
         header="the output, its gradient and its Hessian",
-        wrt="--wrt", mode=None, seed=None, derive=_hessian,
+        mode=None, derive=_matrix("hessian"),
         places=lambda s: [("grad" if len(c.wrt) == 1 else "hessian", c.of or "", *c.wrt) for c in s.derived], matrix="hessian",
         options=("one output", "mode", "sums", "matrix"),
-        formats=TEXT_FORMATS + MATRIX_FORMATS, module=None, partials=False),
+        formats=TEXT_FORMATS + MATRIX_FORMATS),
     Verb(
         name="jvp", short="The outputs and their tangents: forward mode.",
         help="The outputs and their tangents along a direction: forward mode.",
         examples=("adcli jvp -e 'v = x*sin(y)' --at x=2,y=0.5 --tangent x=1", "adcli jvp -e 'v = x*sin(y)' --emit text"),
         header="the outputs and their tangents",
-        wrt="--wrt", mode="forward", seed="tangent", derive=_jvp,
-        places=lambda s: [("jvp", name) for name in s.outputs], matrix=None,
-        options=("derivatives", "tangent", "sums"),
-        formats=TEXT_FORMATS, module=None, partials=False),
+        mode="forward", seed="tangent", derive=_jvp,
+        places=lambda s: [("jvp", name) for name in s.outputs],
+        options=("derivatives", "tangent", "sums")),
     Verb(
         name="vjp", short="The outputs and the adjoints of the inputs: reverse mode.",
         help="The outputs and the adjoints of the inputs, for given weights of the outputs: reverse mode.",
         examples=("adcli vjp -e 'v = x*sin(y)' --at x=2,y=0.5 --cotangent v=1", "adcli vjp -e 'v = x*sin(y)' --emit text"),
         header="the outputs and the adjoints of the inputs",
-        wrt="--wrt", mode="reverse", seed="cotangent", derive=_vjp,
-        places=_by_input("vjp"), matrix=None,
-        options=("derivatives", "cotangent", "sums"),
-        formats=TEXT_FORMATS, module=None, partials=False),
+        mode="reverse", seed="cotangent", derive=_vjp,
+        places=_by_input("vjp"),
+        options=("derivatives", "cotangent", "sums")),
     Verb(
         name="hvp", short="One output and its Hessian times a direction.",
         help="One output and the product of its Hessian with a direction: forward mode over reverse mode.",
         examples=("adcli hvp -e 'v = x**2 * sin(y)' --at x=2,y=0.5 --tangent x=1",
                   "adcli hvp -e 'input x(N)' -e 's *=! x(i)' --at 'x=[2,3,5]' --tangent 'x=[1,0,0]'"),
         header="the output and the product of its Hessian with a direction",
-        wrt="--wrt", mode="forward over reverse", seed="tangent", derive=_hvp,
-        places=_by_input("hvp"), matrix=None,
-        options=("one output", "tangent", "sums"),
-        formats=TEXT_FORMATS, module=None, partials=False),
+        mode="forward over reverse", seed="tangent", derive=_hvp,
+        places=_by_input("hvp"),
+        options=("one output", "tangent", "sums")),
     Verb(
         name="taylor", short="Taylor coefficients along a direction.",
         help="Taylor coefficients v_0, v_1, … of the outputs along a direction: v(x + s·dx) in powers of s.",
@@ -230,9 +221,8 @@ VERBS = {verb.name: verb for verb in (
                   "adcli taylor -e 'exp(x)' --at x=0 --scaled"),
         header="the Taylor coefficients of the outputs along a direction",
         wrt="--tangent", mode="forward", seed="tangent", derive=_taylor,
-        places=_coefficients, matrix=None,
-        options=("expanded outputs", "taylor"),
-        formats=TEXT_FORMATS, module=None, partials=False),
+        places=_coefficients,
+        options=("expanded outputs", "taylor")),
     Verb(
         name="propagate", short="Uncertainties of the outputs from those of the inputs.",
         help="""The outputs with their standard uncertainties, and the share of every input in them (percent of the variance).
@@ -244,8 +234,8 @@ VERBS = {verb.name: verb for verb in (
         examples=("adcli propagate -e 'v = x*sin(y)' --at x=2±0.1,y=0.5±2%",
                   "adcli propagate -e 'v = x*sin(y)' --at 'x=2±0.1~rect,y=0.50(1)' --monte-carlo 1e6 --format markdown"),
         header="the outputs and their standard uncertainties",
-        wrt="--wrt", mode="", seed="tangent", derive=_propagate,
-        places=lambda s: [("propagate", c.name) for c in s.derived], matrix=None,
+        mode="", seed="tangent", derive=_propagate,
+        places=lambda s: [("propagate", c.name) for c in s.derived],
         options=(),
-        formats=TEXT_FORMATS + TABLE_FORMATS, module="propagate.command", partials=False),
+        formats=TEXT_FORMATS + TABLE_FORMATS, module="propagate.command"),
 )}

@@ -7,8 +7,6 @@ the numbered ones go by another letter.
 """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from adcli.command.options import (
@@ -29,8 +27,6 @@ from adcli.output.streams import packed_destination, write_points
 from adcli.task.request import Request
 from adcli.trace.at_points import READABLE, Tables, TraceOptions, prepared
 
-if TYPE_CHECKING:
-    pass
 
 @click.command("trace", cls=Command,
                examples=("adcli trace -e 'y = log(x1) + x1*x2 - sin(x2)' --at x1=2,x2=5 --tangent x1=1",
