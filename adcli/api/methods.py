@@ -337,10 +337,23 @@ class Solving:
         (or with more than 1000 inputs to be stationary), and message what was found; `at` is the point by name, `multipliers`
         belong to the `conditions`, `held` has the inputs at bounds with theirs, and `why` what would explain a failure.
         """
-        from adcli.api.scientific import minimized, texts
-        word("solver", solver)
-        return minimized(self._program, together(at, values), names(wrt), names(of), texts(subject_to),
-                         truth("maximize", maximize), solver)
+        from adcli.api.scientific import conditions, whole_point
+        from adcli.lang.ir.errors import unknown
+        from adcli.solvers import minimize as solvers
+        from adcli.solvers.minimize_report import Report, verdict_word
+        if word("solver", solver) != "auto" and solver not in solvers.SOLVERS:
+            raise unknown("solver", solver, ["auto", *solvers.SOLVERS])
+        point = whole_point(self._program, together(at, values))
+        problem = solvers.stated(self._program, names(wrt), names(of), conditions(subject_to), truth("maximize", maximize), point)
+        optimum = solvers.minimize(problem, solver)
+        from scipy.optimize import OptimizeResult
+        told, found, counts = Report(self._program, problem, optimum, (optimum,)), optimum.found, optimum.evaluations
+        return OptimizeResult(
+            x=found.x, fun=found.f, jac=found.residual, success=told.shown, status=0 if told.shown else 1,
+            message=told.sentence(), nit=optimum.iterations, nfev=counts.get("values", 0), njev=counts.get("gradients", 0),
+            nhev=counts.get("hessians", 0), at=told.at, verdict=verdict_word(told), names=problem.function.components,
+            maxcv=max(found.violation, 0.0), multipliers=[m for *_, m in told.conditions()], conditions=list(problem.conditions),
+            held=[(n, m) for n, _, m in told.held()], solver=optimum.solver, why=[str(line) for line in told.reasons()])
 
     def solve(self, at: Values | None = None, /, *, wrt: OneOrMore = None, of: OneOrMore = None,
               equations: str | Sequence[str] = (), **values: Any) -> Any:
@@ -352,8 +365,18 @@ class Solving:
         the condition number, and success says whether there is a solution (or a least sum of squares) at which the Jacobian is
         regular; `why` is what would explain a failure.
         """
-        from adcli.api.scientific import solved, texts
-        return solved(self._program, together(at, values), names(wrt), names(of), texts(equations))
+        from adcli.api.scientific import conditions, whole_point
+        from adcli.solvers import solve as solvers
+        from adcli.solvers.solve_report import SolveReport
+        point = whole_point(self._program, together(at, values))
+        found = solvers.solve(solvers.stated(self._program, names(wrt), names(of), point, conditions(equations)))
+        told = SolveReport(found)
+        from scipy.optimize import OptimizeResult
+        return OptimizeResult(
+            x=found.x, fun=found.residual, jac=found.jacobian, success=told.shown, status=0 if told.shown else 1,
+            message=told.sentence(), nfev=found.evaluations, at=told.at, verdict=told.verdict,
+            names=found.system.function.components, sensitivity=told.sensitivities() or None, condition=found.condition,
+            solver=found.solver, why=list(told.reasons()))
 
     def fit(self, data: Any = None, y: Any = "y", sigma: Any = None, params: Any = None, *, of: OneOrMore = None,
             at: Values | None = None, weights: Any = None, absolute_sigma: bool | None = None, loss: str = "linear",

@@ -1,4 +1,4 @@
-"""Functions for SciPy: what scipy.optimize asks for, functions of one vector, and its solvers called with them."""
+"""Functions for SciPy: what scipy.optimize asks for, functions of one vector; and points as solvers take them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
@@ -130,52 +130,13 @@ def constant(p: Param, given: Any) -> Any:
     return one_number(p.name, given)
 
 
-# ---------------------------------------------------------------- solvers
-
-def minimized(program: Program, at: Values, wrt: Sequence[str] | None, of: Sequence[str] | None,
-              subject_to: Sequence[str], maximize: bool, name: str) -> Any:
-    """See `Function.minimize`."""
-    from adcli.lang.ir.errors import unknown
-    from adcli.solvers import minimize as solvers
-    from adcli.solvers.minimize_report import Report, verdict_word
-    if name != "auto" and name not in solvers.SOLVERS:
-        raise unknown("solver", name, ["auto", *solvers.SOLVERS])
-    point = whole_point(program, at)
-    problem = solvers.stated(program, wrt, of, subject_to, maximize, point)
-    optimum = solvers.minimize(problem, name)
-    told, found = Report(program, problem, optimum, (optimum,)), optimum.found
-    from scipy.optimize import OptimizeResult
-    counts = optimum.evaluations
-    return OptimizeResult(
-        x=found.x, fun=found.f, jac=found.residual, success=told.shown, status=0 if told.shown else 1, message=told.sentence(),
-        nit=optimum.iterations, nfev=counts.get("values", 0), njev=counts.get("gradients", 0), nhev=counts.get("hessians", 0),
-        at=told.at, verdict=verdict_word(told), names=problem.function.components, maxcv=max(found.violation, 0.0),
-        multipliers=[m for *_, m in told.conditions()], conditions=list(problem.conditions),
-        held=[(n, m) for n, _, m in told.held()], solver=optimum.solver, why=[str(line) for line in told.reasons()])
-
-
-def texts(given: object) -> list[str]:
+def conditions(given: object) -> list[str]:
     """One condition, or several."""
     found: list[Any] = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
     for text in found:
         if not isinstance(text, str):
             raise AdError(f"a condition is a text, not {type(text).__name__}", help="write 'g <= 0'")
     return found
-
-
-def solved(program: Program, at: Values, wrt: Sequence[str] | None, of: Sequence[str] | None,
-           equations: Sequence[str]) -> Any:
-    """See `Function.solve`."""
-    from adcli.solvers import solve as solvers
-    from adcli.solvers.solve_report import SolveReport
-    found = solvers.solve(solvers.stated(program, wrt, of, whole_point(program, at), equations))
-    from scipy.optimize import OptimizeResult
-    told = SolveReport(found)
-    return OptimizeResult(
-        x=found.x, fun=found.residual, jac=found.jacobian, success=told.shown, status=0 if told.shown else 1,
-        message=told.sentence(), nfev=found.evaluations, at=told.at, verdict=told.verdict,
-        names=found.system.function.components, sensitivity=told.sensitivities() or None, condition=found.condition,
-        solver=found.solver, why=list(told.reasons()))
 
 
 def whole_point(program: Program, at: Values) -> dict[str, Any]:

@@ -232,16 +232,17 @@ def record(told: Answered, number: Number) -> dict[str, Any]:
     def known(x: float) -> object:
         return json_number(float(x), number) if math.isfinite(x) else None
 
-    names, reported, s = fit.names, fit.reported_names, fit.start
-    entries = zip(names, fit.values, fit.uncertainties, s.values, s.low, s.high, strict=True)
+    def square(matrix: Any) -> dict[str, Any]:
+        return {n: dict(zip(fit.reported_names, map(known, row), strict=True))
+                for n, row in zip(fit.reported_names, matrix, strict=True)}
+
+    s = fit.start
+    entries = zip(fit.names, fit.values, fit.uncertainties, s.values, s.low, s.high, strict=True)
     return {
         "at": {n: json_tensor(x, number) if np.ndim(x) else json_number(x, number) for n, x in at.items()},
         "params": {n: {"value": known(x), "uncertainty": known(u), "start": known(at), "low": known(low), "high": known(high)}
                    for n, x, u, at, low, high in entries},
-        "correlation": {n: {m: known(r) for m, r in zip(reported, row, strict=True)}
-                        for n, row in zip(reported, fit.correlation, strict=True)},
-        "covariance": {n: {m: known(r) for m, r in zip(reported, row, strict=True)}
-                       for n, row in zip(reported, fit.covariance, strict=True)},
+        "correlation": square(fit.correlation), "covariance": square(fit.covariance),
         "residuals": len(fit.residuals), "dof": fit.dof, "chi2": known(fit.chi2), "residual_sd": known(fit.residual_sd),
         "sigma": "absolute" if fit.absolute else "relative", "loss": fit.loss.name,
         "cost": known(sum(fit.losses) if fit.losses else fit.cost),
