@@ -249,12 +249,15 @@ def assigned(body: Sequence[ast.stmt]) -> Iterator[str]:
                 yield n.id
             elif isinstance(n, ast.Attribute) and n.attr in ("append", "extend") and isinstance(n.value, ast.Name):
                 yield n.value.id
-            elif isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store):
-                base = n.value
-                while isinstance(base, ast.Subscript):
-                    base = base.value
-                if isinstance(base, ast.Name):
-                    yield base.id
+            elif isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) and (name := name_of(n)):
+                yield name
+
+
+def name_of(node: ast.AST) -> str:
+    """The name before the subscripts of a target."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def stored_elements(s: ast.AST) -> set[str]:

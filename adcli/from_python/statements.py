@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from adcli.from_python.expressions import subscripts_of
-from adcli.from_python.loops import SizeLoops
+from adcli.from_python.loops import SizeLoops, name_of
 from adcli.from_python.values import (
     Absent,
     Array,
@@ -333,13 +333,6 @@ def leaves(body: Sequence[ast.stmt]) -> bool:
 
 def returns(body: Sequence[ast.stmt]) -> bool:
     return any(isinstance(n, ast.Return | ast.Raise) for s in body for n in ast.walk(s))
-
-
-def name_of(node: ast.AST) -> str:
-    """The name before the subscripts of a target."""
-    while isinstance(node, ast.Subscript):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 NAMES = {"With": "with", "Try": "try", "ClassDef": "class", "Delete": "del", "Nonlocal": "nonlocal", "Global": "global",

@@ -8,11 +8,11 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from adcli.input.fields import Fault, field_number, shown
 from adcli.input.values import DECIMAL
@@ -23,6 +23,7 @@ from adcli.output.numbers import NON_FINITE
 from adcli.tables.dialect import Dialect
 from adcli.tables.streams import field_pattern, row_pattern
 
+Known = TypeVar("Known")
 QUOTED = re.compile(rb'"(?:[^"]++|"")*+"')
 
 
@@ -41,9 +42,10 @@ class Rows:
 
     def only(self, kept: Sequence[int], lines: int) -> Rows:
         """These rows, with so many lines of the block."""
-        faults, places = ({k: known[i] for k, i in enumerate(kept) if i in known} for known in (self.faults, self.places))
+        def of(known: Mapping[int, Known]) -> dict[int, Known]:
+            return {k: known[i] for k, i in enumerate(kept) if i in known}
         columns = [[c[i] for i in kept] for c in self.columns]
-        return Rows([self.texts[i] for i in kept], columns, faults, places, lines, self.frame)
+        return Rows([self.texts[i] for i in kept], columns, of(self.faults), of(self.places), lines, self.frame)
 
 
 class Header:
