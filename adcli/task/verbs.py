@@ -2,7 +2,7 @@
 
 The row says how the derivative program is made, what its header calls it, where its results stand in JSON, which seeds it has,
 which options its command takes, and what its help says. Whoever makes a program, a header, a layout or a command line reads
-the row; none of them knows a verb by name.
+the row; none of them knows a verb by name. A column has no default, so a row that lacks one is no row.
 
 What makes a program is imported when it is called: a warm run from the cache calls none of it.
 """
@@ -64,16 +64,16 @@ class Verb(NamedTuple):
     help: str
     examples: tuple[str, str]
     header: str
+    wrt: Literal["--wrt", "--tangent"] | None
     mode: str | None
+    seed: Literal["tangent", "cotangent"] | None
     derive: Callable[[Asked], Program]
     places: Callable[[Signature], Sequence[Path]]
+    matrix: MatrixKind | None
     options: tuple[str, ...]
-    formats: tuple[str, ...] = TEXT_FORMATS
-    wrt: Literal["--wrt", "--tangent"] | None = "--wrt"
-    seed: Literal["tangent", "cotangent"] | None = None
-    matrix: MatrixKind | None = None
-    module: str | None = None
-    partials: bool = False
+    formats: tuple[str, ...]
+    module: str | None
+    partials: bool
 
     @property
     def differentiates(self) -> bool:
@@ -152,9 +152,10 @@ VERBS = {verb.name: verb for verb in (
         name="eval", short="The outputs of a program.", help="The outputs of a program.",
         examples=("adcli eval -e 'v = x*sin(y)' --at x=2,y=0.5", "adcli eval -e 'x**2' --at x=0:1:5 --format csv"),
         header="the outputs",
-        wrt=None, mode="", derive=_eval,
-        places=lambda s: [],
-        options=("shown outputs", "sums")),
+        wrt=None, mode="", seed=None, derive=_eval,
+        places=lambda s: [], matrix=None,
+        options=("shown outputs", "sums"),
+        formats=TEXT_FORMATS, module=None, partials=False),
     Verb(
         name="grad", short="The outputs and their partial derivatives.",
         help="""The outputs and every first partial derivative; with --order N, the higher ones too.
@@ -163,20 +164,20 @@ VERBS = {verb.name: verb for verb in (
         with semicolons.""",
         examples=("adcli grad -e 'v = x*sin(y)' --at x=2,y=0.5", "adcli grad -e 'v = x*sin(y)' --emit text"),
         header="the outputs and their partial derivatives",
-        mode=None, derive=_grad,
-        places=lambda s: [("grad", c.of or "", ",".join(c.wrt)) for c in s.derived],
+        wrt="--wrt", mode=None, seed=None, derive=_grad,
+        places=lambda s: [("grad", c.of or "", ",".join(c.wrt)) for c in s.derived], matrix=None,
         options=("derivatives", "mode", "order", "sums", "gauss-newton"),
-        formats=TEXT_FORMATS, partials=True),
+        formats=TEXT_FORMATS, module=None, partials=True),
     Verb(
         name="jacobian", short="The outputs and their Jacobian, dense or sparse.",
         help="The outputs and their Jacobian. If many entries are zero by construction, these are left out.",
         examples=("adcli jacobian -e 'u = x*y' -e 'v = sin(z)' --at x=2,y=3,z=0",
                   "adcli jacobian -e 'u = x*y' -e 'v = sin(z)' --pattern"),
         header="the outputs and their Jacobian",
-        mode=None, derive=_matrix("jacobian"),
+        wrt="--wrt", mode=None, seed=None, derive=_matrix("jacobian"),
         places=lambda s: [("jacobian", c.of or "", *c.wrt) for c in s.derived], matrix="jacobian",
         options=("derivatives", "mode", "sums", "gauss-newton", "matrix"),
-        formats=TEXT_FORMATS + MATRIX_FORMATS),
+        formats=TEXT_FORMATS + MATRIX_FORMATS, module=None, partials=False),
     Verb(
         name="hessian", short="One output, its gradient and its Hessian, dense or sparse.",
         help="""One output, its gradient and its Hessian, entries on and above the diagonal.
@@ -185,35 +186,38 @@ VERBS = {verb.name: verb for verb in (
         examples=("adcli hessian -e 'v = x**2 * sin(y)' --at x=2,y=0.5",
                   "adcli hessian -e 'v = x**2 * sin(y)' --at x=2,y=0.5 --format mtx"),
         header="the output, its gradient and its Hessian",
-        mode=None, derive=_matrix("hessian"),
+        wrt="--wrt", mode=None, seed=None, derive=_matrix("hessian"),
         places=lambda s: [("grad" if len(c.wrt) == 1 else "hessian", c.of or "", *c.wrt) for c in s.derived], matrix="hessian",
         options=("one output", "mode", "sums", "matrix"),
-        formats=TEXT_FORMATS + MATRIX_FORMATS),
+        formats=TEXT_FORMATS + MATRIX_FORMATS, module=None, partials=False),
     Verb(
         name="jvp", short="The outputs and their tangents: forward mode.",
         help="The outputs and their tangents along a direction: forward mode.",
         examples=("adcli jvp -e 'v = x*sin(y)' --at x=2,y=0.5 --tangent x=1", "adcli jvp -e 'v = x*sin(y)' --emit text"),
         header="the outputs and their tangents",
-        mode="forward", seed="tangent", derive=_jvp,
-        places=lambda s: [("jvp", name) for name in s.outputs],
-        options=("derivatives", "tangent", "sums")),
+        wrt="--wrt", mode="forward", seed="tangent", derive=_jvp,
+        places=lambda s: [("jvp", name) for name in s.outputs], matrix=None,
+        options=("derivatives", "tangent", "sums"),
+        formats=TEXT_FORMATS, module=None, partials=False),
     Verb(
         name="vjp", short="The outputs and the adjoints of the inputs: reverse mode.",
         help="The outputs and the adjoints of the inputs, for given weights of the outputs: reverse mode.",
         examples=("adcli vjp -e 'v = x*sin(y)' --at x=2,y=0.5 --cotangent v=1", "adcli vjp -e 'v = x*sin(y)' --emit text"),
         header="the outputs and the adjoints of the inputs",
-        mode="reverse", seed="cotangent", derive=_vjp,
-        places=_by_input("vjp"),
-        options=("derivatives", "cotangent", "sums")),
+        wrt="--wrt", mode="reverse", seed="cotangent", derive=_vjp,
+        places=_by_input("vjp"), matrix=None,
+        options=("derivatives", "cotangent", "sums"),
+        formats=TEXT_FORMATS, module=None, partials=False),
     Verb(
         name="hvp", short="One output and its Hessian times a direction.",
         help="One output and the product of its Hessian with a direction: forward mode over reverse mode.",
         examples=("adcli hvp -e 'v = x**2 * sin(y)' --at x=2,y=0.5 --tangent x=1",
                   "adcli hvp -e 'input x(N)' -e 's *=! x(i)' --at 'x=[2,3,5]' --tangent 'x=[1,0,0]'"),
         header="the output and the product of its Hessian with a direction",
-        mode="forward over reverse", seed="tangent", derive=_hvp,
-        places=_by_input("hvp"),
-        options=("one output", "tangent", "sums")),
+        wrt="--wrt", mode="forward over reverse", seed="tangent", derive=_hvp,
+        places=_by_input("hvp"), matrix=None,
+        options=("one output", "tangent", "sums"),
+        formats=TEXT_FORMATS, module=None, partials=False),
     Verb(
         name="taylor", short="Taylor coefficients along a direction.",
         help="Taylor coefficients v_0, v_1, … of the outputs along a direction: v(x + s·dx) in powers of s.",
@@ -221,8 +225,9 @@ VERBS = {verb.name: verb for verb in (
                   "adcli taylor -e 'exp(x)' --at x=0 --scaled"),
         header="the Taylor coefficients of the outputs along a direction",
         wrt="--tangent", mode="forward", seed="tangent", derive=_taylor,
-        places=_coefficients,
-        options=("expanded outputs", "taylor")),
+        places=_coefficients, matrix=None,
+        options=("expanded outputs", "taylor"),
+        formats=TEXT_FORMATS, module=None, partials=False),
     Verb(
         name="propagate", short="Uncertainties of the outputs from those of the inputs.",
         help="""The outputs with their standard uncertainties, and the share of every input in them (percent of the variance).
@@ -234,8 +239,8 @@ VERBS = {verb.name: verb for verb in (
         examples=("adcli propagate -e 'v = x*sin(y)' --at x=2±0.1,y=0.5±2%",
                   "adcli propagate -e 'v = x*sin(y)' --at 'x=2±0.1~rect,y=0.50(1)' --monte-carlo 1e6 --format markdown"),
         header="the outputs and their standard uncertainties",
-        mode="", seed="tangent", derive=_propagate,
-        places=lambda s: [("propagate", c.name) for c in s.derived],
+        wrt="--wrt", mode="", seed="tangent", derive=_propagate,
+        places=lambda s: [("propagate", c.name) for c in s.derived], matrix=None,
         options=(),
-        formats=TEXT_FORMATS + TABLE_FORMATS, module="propagate.command"),
+        formats=TEXT_FORMATS + TABLE_FORMATS, module="propagate.command", partials=False),
 )}
