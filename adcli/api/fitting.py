@@ -10,6 +10,7 @@ from adcli.answers.array_calls import real_array
 from adcli.api.view import picture_view
 from adcli.fit.data import Begin, Observations, Places, objects, packed, parameters, places_at, require_numbers, starts
 from adcli.fit.fit import Fit, Fitted, planned
+from adcli.fit.inference import KINDS, intervals, predictions, require_predictable
 from adcli.fit.notes import explained, not_finite_at, not_smooth, notes
 from adcli.fit.objective import (
     RowLoss,
@@ -25,8 +26,6 @@ from adcli.fit.objective import (
     with_inputs,
 )
 from adcli.fit.observed import sets_of
-from adcli.fit.predict import predictions, require_predictable
-from adcli.fit.profile import KINDS, intervals
 from adcli.input.points import complete, ranks, unknown_name
 from adcli.input.values import listed
 from adcli.lang.ir import Program, Values, has_tensors

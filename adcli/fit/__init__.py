@@ -2,6 +2,6 @@
 
 `data` and `observed` read parameters and rows, `objective` has what is minimised, and parameters related by expressions,
 `fit` plans and carries out, with the minimum that `adcli.numerics.least_squares` finds. `notes` and `summary` say what was found,
-`predict`, `profile` and `compare` what follows from it, `figure` draws it; `command` is the verb. What fits share with `minimize`
+`inference` has what follows from it, `figure` draws it; `command` is the verb. What fits share with `minimize`
 and `solve` is in `adcli.solvers`.
 """

@@ -10,14 +10,12 @@ import click
 from adcli.answers.reporter import Reporter
 from adcli.command.options import FOR_C, format_option, of_option, option, plot_option, program_options, result_options, takes
 from adcli.command.usage import TRUST, WHAT, Command, OneOf, WholeNumber
-from adcli.fit.compare import comparison, rival
 from adcli.fit.data import Begin, Comparison, Observations, parameters, places_at, starts, targets
 from adcli.fit.fit import Fit, Fitted, planned
+from adcli.fit.inference import COVERAGE, KINDS, comparison, intervals, predicted_table, predictions, require_predictable, rival
 from adcli.fit.notes import connected, explained, is_gauge, not_finite_at, not_smooth, notes
 from adcli.fit.objective import RowLoss, apart, cost_of, linked, require_scatter, with_inputs
 from adcli.fit.observed import EVALUATIONS, FitOptions, GivenTables, fixed_inputs, grid, no_target, observations
-from adcli.fit.predict import COVERAGE, predicted_table, predictions, require_predictable
-from adcli.fit.profile import KINDS, intervals
 from adcli.fit.summary import FORMATS, Answered, written
 from adcli.input.points import ranks, unknown_name
 from adcli.input.programs import is_formula, read_source

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adcli.fit.predict import COVERAGE, factor_of, predictions
+from adcli.fit.inference import COVERAGE, factor_of, predictions
 from adcli.input.points import GridRange
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
@@ -18,7 +18,7 @@ from adcli.plot.ranges import POINTS, Setting
 if TYPE_CHECKING:
     from adcli.fit.data import Observations
     from adcli.fit.fit import Fit, Fitted
-    from adcli.fit.profile import Intervals
+    from adcli.fit.inference import Intervals
     from adcli.numerics.vectors import Vector
 
 MOST_OUTPUTS = 3

@@ -10,7 +10,7 @@ import numpy as np
 
 from adcli.fit.data import Begin, packed
 from adcli.fit.fit import Fitted
-from adcli.fit.profile import Between, Intervals
+from adcli.fit.inference import Between, Intervals
 from adcli.input.settings import ResultOptions
 from adcli.lang.ir import Program, Values
 from adcli.lang.ir.errors import AdError

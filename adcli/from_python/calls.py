@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any
 
-from adcli.from_python.arithmetic import told
+from adcli.from_python.arrays import told
 from adcli.from_python.frame import OPERATIONS, TRUTHS, Make
 from adcli.from_python.functions import MatrixFunctions
 from adcli.from_python.values import Array, Defined, KnownDict, LibraryName, Method, Several, loose_of, of_variable, scalar

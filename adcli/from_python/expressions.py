@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
-from adcli.from_python.arithmetic import OPERATORS, Compute, told
-from adcli.from_python.arrays import Arrays
+from adcli.from_python.arrays import OPERATORS, Arrays, Compute, told
 from adcli.from_python.frame import ZERO
 from adcli.from_python.values import (
     Absent,
