@@ -15,8 +15,7 @@ from adcli.lang.ir.errors import Note
 from adcli.output.layout import Row
 from adcli.propagate.coverage import ENDLESS, WHOLE, coverage_factor, probability
 from adcli.rows.blocks import Work
-from adcli.rows.reading import Reading
-from adcli.rows.stream import TableRun
+from adcli.rows.stream import Reading, TableRun
 from adcli.tables.appended import RowFormat
 from adcli.tables.reader import Table
 from adcli.task.tasks import Task

@@ -1,5 +1,5 @@
 """Results for the rows of tables, in constant memory and in order: read, computed and written block by block.
 
-`reading` and `stream` go through the rows, `summing` and the files beside it add up what all rows give, `parts` has the shares of
+`stream` goes through the rows, `summing` and the files beside it add up what all rows give, `parts` has the shares of
 several processes. Tables themselves are for `adcli.tables`; the room takes a task and its options and knows no verb.
 """

@@ -13,8 +13,7 @@ from adcli.lang.ir.errors import AdError, plural
 from adcli.output.layout import Row
 from adcli.output.streams import packed_destination
 from adcli.rows.blocks import Done, Work
-from adcli.rows.reading import Reading
-from adcli.rows.stream import TableRun
+from adcli.rows.stream import Reading, TableRun
 from adcli.rows.sum_report import Shapes, Summed, SumReport, sum_names
 from adcli.rows.sum_work import SumWork, quantities
 from adcli.rows.summing import SumBlocks, Summing, rough_rows

@@ -15,8 +15,7 @@ from adcli.lang.ir import Param
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names
 from adcli.output.layout import Layout, Row
-from adcli.rows.reading import Reading
-from adcli.rows.stream import TableRun
+from adcli.rows.stream import Reading, TableRun
 from adcli.rows.tensor_rows import Found, TensorWork
 from adcli.solvers.solution import LEAST_SQUARES, SOLUTION, VERDICTS
 from adcli.solvers.solve import Sequel
