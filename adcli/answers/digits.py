@@ -51,7 +51,7 @@ def with_digits(task: Task, options: ResultOptions, reporter: Reporter) -> int:
     headed = need_headings(task.free, options.at)
     with packed_destination(options.output, options.document and headed) as out:
         write_points(out, form(layout, judged(task, found), number, headed))
-    return reporter.conclude(options.strict)
+    return reporter.conclude()
 
 
 def judged(task: Task, rows: Iterable[Row]) -> Iterator[Judged]:

@@ -66,7 +66,7 @@ def matrix_at_point(task: Task, options: ResultOptions, reporter: Reporter) -> i
     number = number_format(options.fmt, options.hexadecimal, options.precision)
     with packed_destination(options.output, False) as out:
         write_points(out, matrices_of(matrix, options.form, [(named_elements(at), values)], number, False))
-    return reporter.conclude(options.strict)
+    return reporter.conclude()
 
 
 def full_entries(task: Task, matrix: Matrix, row: Row) -> list[float]:

@@ -79,7 +79,7 @@ def bounds(task: Task, options: ResultOptions, reporter: Reporter) -> int:
                 first = list(islice(rows, 2)) if tensors else []   # two points tell whether there are several
                 lines = paragraphs(chain(first, rows), number, len(first) > 1 or (not tensors and several(specs)))
         write_points(out, lines)
-    return reporter.conclude(options.strict)
+    return reporter.conclude()
 
 
 def bounded(task: Task, given: Iterable[WideBox], reporter: Reporter) -> Iterator[Bounded]:

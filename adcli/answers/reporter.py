@@ -113,12 +113,12 @@ class Reporter:
         if self.loud and self.counts[kind] <= self.MOST:
             self.say(made())
 
-    def conclude(self, strict: bool = False) -> int:
+    def conclude(self) -> int:
         """Say how much was not said; returns the exit code."""
         for kind, count in self.counts.items():
             if count > self.MOST:
                 self.say(f"note: {count - self.MOST} more {kind}")
-        return 4 if strict and self.failed else 0
+        return 4 if self.strict and self.failed else 0
 
 
 def not_finite(names: Sequence[str], values: Sequence[Any]) -> Iterator[str]:

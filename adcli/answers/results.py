@@ -36,7 +36,7 @@ def at_points(task: Task, options: ResultOptions, reporter: Reporter) -> int:
     at = checked(task.free, options.at, reporter.say)
     if not task.signature.tensors and (options.form in BINARY or (options.form in TEXT_FORMATS and at.points >= MANY)):
         in_bulk(task, at, options, reporter)
-        return reporter.conclude(options.strict)
+        return reporter.conclude()
     rows = rows_at(task, at, options, reporter)
     with packed_destination(options.output, options.document and need_headings(task.free, options.at)) as out:
         if options.form in ARRAYS:
@@ -44,7 +44,7 @@ def at_points(task: Task, options: ResultOptions, reporter: Reporter) -> int:
             write_arrays(out, options.form, task.layout(False), rows, at.points, PRECISIONS[task.request.precision].code)
         else:
             write_points(out, written(task, options, rows, reporter))
-    return reporter.conclude(options.strict)
+    return reporter.conclude()
 
 
 def in_bulk(task: Task, at: Grids, options: ResultOptions, reporter: Reporter) -> None:

@@ -123,7 +123,7 @@ class PartsRun:
         finally:
             self.bar.clear()
         self.kept.finish()
-        return self.reporter.conclude(self.options.strict)
+        return self.reporter.conclude()
 
     def _write_sums(self) -> None:
         """Add up what the parts have added up, in their order."""

@@ -256,5 +256,5 @@ def concluded(asked: PosedFit, found: Fitted, options: FitOptions) -> int:
     for note in rough:
         reporter.say(note)
     reporter.failed |= bool(rough)
-    code = reporter.conclude(options.strict)
+    code = reporter.conclude()
     return code or int(not found.converged or not all(map(is_gauge, connected(found.undetermined))))

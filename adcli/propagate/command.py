@@ -170,4 +170,4 @@ def at_points(text: Source, told: tuple[Correlation, ...], sampling: Sampling | 
         from adcli.pictures.destinations import write_beside
         from adcli.propagate.pictured import picture_of
         write_beside(picture_of(writer), options.plot)
-    return writer.reporter.conclude(options.strict)
+    return writer.reporter.conclude()

@@ -216,7 +216,7 @@ def stream(task: Task, found: Sequence[Location], options: ResultOptions, report
     finally:
         if run:
             run.close()
-    return reporter.conclude(options.strict)
+    return reporter.conclude()
 
 
 def require_rows(task: Task, options: ResultOptions) -> None:

@@ -103,7 +103,7 @@ def over_points(task: Task, options: ResultOptions, reporter: Reporter) -> int:
     report = SumReport(task, options, Summed(total), "\t" if options.form == "tsv" else ",", False, reporter)
     with packed_destination(options.output) as out:
         report.write(out)
-    return reporter.conclude(options.strict)
+    return reporter.conclude()
 
 
 def watched(task: Task, options: ResultOptions, reporter: Reporter) -> Iterator[tuple[Columns, int]]:

@@ -122,5 +122,5 @@ class SolveReporter(Reporter):
         told = SolveReport(Sequel(self.task.primal, *self.asked)(row.at))
         return "\n".join([*map(str, told.reasons()), f"note: {told.sentence()}"])
 
-    def conclude(self, strict: bool = False) -> int:
+    def conclude(self) -> int:
         return super().conclude() or int(self.failed)
