@@ -224,9 +224,9 @@ class Opened:
 def at_turn(node: Node, t: Index, value: Affine) -> Node:
     """An expression in another turn."""
     if isinstance(node, Ref) and node.subscripts is not None:
-        return Ref(node.variable, (node.start, node.end), [substituted(x, {t: value}) for x in node.subscripts])
+        return Ref(node.variable, node.span, [substituted(x, {t: value}) for x in node.subscripts])
     if isinstance(node, Whole):
-        return Whole(substituted(node.value, {t: value}), (node.start, node.end))
+        return Whole(substituted(node.value, {t: value}), node.span)
     if isinstance(node, Op | Call):
         return type(node)(node.name, [at_turn(a, t, value) for a in node.args], node.start, node.end)
     return node

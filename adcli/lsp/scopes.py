@@ -139,7 +139,7 @@ class ScopedNames:
         index = isinstance(s, TensorAssign | TupleAssign | SubjectTo) and token.text in self.subscript_names(s)
         kind = INDEX if index else VALUE if function else INPUT
         within_this = s if index else function
-        low, high = (within_this.start, within_this.end) if within_this is not None else (0, token.end)
+        low, high = within_this.span if within_this is not None else (0, token.end)
         apart = [] if within_this is not None else [f for f in self.outer if isinstance(f, Def)]
         first = next((t for t, called in self.tokens if t.text == token.text and low <= t.start <= high and not called
                       and not any(f.start <= t.start <= f.end for f in apart)), token)

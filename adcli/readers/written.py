@@ -243,10 +243,10 @@ class DraftTree:
             token = Token("NAME", node.variable.name, node.start, node.end)
             if node.subscripts is None:
                 return token
-            return Call(token.text, [self.affine(x, (node.start, node.end), names) for x in node.subscripts], node.start,
+            return Call(token.text, [self.affine(x, node.span, names) for x in node.subscripts], node.start,
                         node.end)
         if isinstance(node, Whole):
-            return self.affine(node.value, (node.start, node.end), names)
+            return self.affine(node.value, node.span, names)
         if isinstance(node, Op | Call):
             return type(node)(node.name, [self.node(a, names) for a in node.args], node.start, node.end)
         return node

@@ -44,7 +44,7 @@ class BodyWriter:
 
     def read_sources(self) -> None:
         op = self.at.op
-        for p, s in zip(op.body.params, op.sources, strict=True):
+        for p, s in op.inputs():
             self.values[p.var] = self.source(s)
 
     def compute(self, equations: Sequence[Equation]) -> None:

@@ -153,7 +153,7 @@ class RegisterLoop(NestWriter):
         """True if an equation is `a(t) = done(t - 1) > 0.5 ? a(t - 1) : …`, or this with 1 for `done` itself."""
         op, (out,) = e.op, e.outs
         made: dict[Atom, Equation] = {x.outs[0]: x for x in op.body.equations}
-        reads: dict[Atom, Read] = {p.var: s for p, s in zip(op.body.params, op.sources, strict=True) if isinstance(s, Read)}
+        reads: dict[Atom, Read] = {p.var: s for p, s in op.inputs() if isinstance(s, Read)}
         chosen = made.get(op.body.results[0].atom)
         if op.reduction != "=" or op.onto is not None or op.guards or chosen is None or chosen.op is not TABLE["select"]:
             return False

@@ -232,7 +232,7 @@ def _of_statement(e: Equation, place: Place, own: Collection[Atom]) -> Iterator[
         return
     if not any(map(calls, op.body.equations)) or not _plain(op):
         return
-    sources = {p.var: s for p, s in zip(op.body.params, op.sources, strict=True)}
+    sources = {p.var: s for p, s in op.inputs()}
     ranges = {r.index: (r.low, r.high) for r in op.ranges}
     forms: dict[tuple[Index, ...], dict[Atom, object]] = {}
     for x in op.body.equations:
@@ -287,7 +287,7 @@ def _forms(op: Comprehension, args: tuple[Atom, ...], order: tuple[Index, ...]) 
     """Canonical forms of a body's parameters, with numbers for indices."""
     by: dict[Index | str, Affine] = {i: affine(f" {k}") for k, i in enumerate(order)}
     return {p.var: (_known(args[s.arg]), *[substituted(x, by) for x in s.subscripts if isinstance(x, Affine)])
-            for p, s in zip(op.body.params, op.sources, strict=True) if isinstance(s, Read)}
+            for p, s in op.inputs() if isinstance(s, Read)}
 
 
 def _key(cone: tuple[Equation, ...], forms: Mapping[Atom, object], box: Collection[object]) -> Key:

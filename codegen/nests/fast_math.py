@@ -37,7 +37,7 @@ def _with_bodies(e: Equation, precision: Precision) -> Equation:
     if not isinstance(op, Comprehension) or e.outs[0].whole:
         return e
     indices: dict[Atom, frozenset[Index]] = {}
-    for p, s in zip(op.body.params, op.sources, strict=True):
+    for p, s in op.inputs():
         indices[p.var] = frozenset(op.indices).intersection(atoms_in([s]))
     body = _FastMathBody(precision, indices, whole_values(op.body, op.sources))
     for x in op.body.equations:

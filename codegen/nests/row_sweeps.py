@@ -128,7 +128,7 @@ class _OneBody:
     def add(self, e: Equation, op: Comprehension, by: Mapping[Index | str, Affine]) -> Atom:
         """The value of a statement, with other indices for its own."""
         env = dict[Atom, Atom]()
-        for p, s in zip(op.body.params, op.sources, strict=True):
+        for p, s in op.inputs():
             name, (key, source) = f"x{len(self.sources)}", self.source(s, e.args, by)
             env[p.var] = self.sources.setdefault(key, (Param(Var(name), name), source))[0].var
         for x in op.body.equations:

@@ -223,7 +223,7 @@ def powers_innermost(s: Schedule) -> Schedule | None:
 def index_powers(op: Comprehension) -> list[tuple[Equation, Affine, set[Index]]]:
     """The powers of a body with exponents made of indices: each with its exponent and the indices that its base moves with."""
     moves: dict[Atom, set[Index]] = {}
-    for p, s in zip(op.body.params, op.sources, strict=True):
+    for p, s in op.inputs():
         moves[p.var] = indices(s)
     found = []
     whole = whole_values(op.body, op.sources) if any(e.op is INDEX_POWER for e in op.body.equations) else {}

@@ -19,9 +19,9 @@ from adcli.codegen.c.whole_numbers import WholeNumbers
 from adcli.codegen.nests.layout import elements
 from adcli.codegen.scripts.nested_arrays import ScriptTensors
 from adcli.lang.ir import Atom, Equation, Lit, Param, Var, shape_of
-from adcli.lang.ir.affine import Affine, Index, affine, atoms, never_negative
+from adcli.lang.ir.affine import Affine, Index, atoms, never_negative
 from adcli.lang.ir.notation import ATOM, INDENT, PRODUCT, Piece, enclosed
-from adcli.lang.operations.comprehension import BodySource, Subscript, atoms_in, fixed_indices
+from adcli.lang.operations.comprehension import BodySource, Subscript, atoms_in, fixed_indices, in_ranges
 from adcli.lang.operations.matrix import accesses
 from adcli.lang.sizes.proofs import proved
 
@@ -116,8 +116,7 @@ class ArrayNest(ArrayBox, Loops):
             for s, extent in zip(subscripts, shape_of(atom), strict=False):
                 own = atoms_in([s])
                 if not empty(own):
-                    there = [x for r in self.op.ranges if r.index in own
-                             for x in (affine(r.index) - r.low, r.high - 1 - affine(r.index))]
+                    there = in_ranges(r for r in self.op.ranges if r.index in own)
                     if not isinstance(s, Affine) or not all(proved(x, [*there, *known]) for x in (s, extent - 1 - s)):
                         return True
         return False

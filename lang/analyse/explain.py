@@ -11,7 +11,7 @@ extra): a root or stationary point is 0 there too, and of underflow and rounding
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 from adcli.lang.analyse.numeric_rules import arguments, by_rule, contribution, met
 from adcli.lang.analyse.numeric_sweeps import Contribution, Sweep, dependent, forward_sweep, reverse_sweep
 from adcli.lang.evaluate import FLOAT, MOST_EXPONENT_BITS, Arithmetic, ValuesAt, every_value, precise_arithmetic, read
-from adcli.lang.ir import KINK, POLE, SINGULAR, Atom, Equation, Lit, Program, Result, Var
+from adcli.lang.ir import KINK, POLE, SINGULAR, Atom, Equation, Lit, Point, Program, Result, Var
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.activity import active_values
 from adcli.lang.operations.matrix import NoValue
@@ -83,7 +83,7 @@ def alike(c: Cause, d: Cause) -> bool:
 class ValuesExplained:
     """A program at a point, and a step back from each of its values."""
 
-    def __init__(self, program: Program, at: Mapping[str, float], arithmetic: Arithmetic) -> None:
+    def __init__(self, program: Program, at: Point, arithmetic: Arithmetic) -> None:
         self.program, self.at = program, at
         self.values = every_value(program, at, arithmetic)
         self.defined = {o: e for e in program.equations for o in e.outs}
@@ -191,7 +191,7 @@ class ValuesExplained:
 class Explainer(ValuesExplained):
     """A program at a point, and the answers to questions about its values and derivatives."""
 
-    def __init__(self, program: Program, at: Mapping[str, float], wrt: Sequence[str], arithmetic: Arithmetic = FLOAT) -> None:
+    def __init__(self, program: Program, at: Point, wrt: Sequence[str], arithmetic: Arithmetic = FLOAT) -> None:
         super().__init__(program, at, arithmetic)
         self.wrt = list(wrt)
         self.depends, self.active = dependent(program, wrt), active_values(program, wrt)

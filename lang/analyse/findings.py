@@ -2,14 +2,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from adcli.lang.analyse.conventions import AskedDerivative, conventions_met, rough_among
 from adcli.lang.analyse.explain import Cause, Explainer, Question, kind_of
 from adcli.lang.derive.derivatives import PartialNames, gradient
 from adcli.lang.evaluate import FLOAT, Arithmetic, every_value, read
-from adcli.lang.ir import LEVELS, Program
+from adcli.lang.ir import LEVELS, Point, Program
 from adcli.lang.simplify.simplify import simplify
 
 
@@ -39,7 +39,7 @@ def each_bad(found: Iterable[Asked]) -> Iterable[Asked]:
     return (each for each in found if bad(each[0].value))
 
 
-def explained(primal: Program, at: Mapping[str, float], wrt: Sequence[str], forward: bool,
+def explained(primal: Program, at: Point, wrt: Sequence[str], forward: bool,
               chosen: Callable[[Iterable[Asked]], Iterable[Asked]] = each_bad,
               of: Collection[str] | None = None, arithmetic: Arithmetic = FLOAT) -> tuple[Explainer, list[Finding]]:
     """Numbers to explain in the values and first derivatives of a program. `chosen` picks what is explained; `of` are the outputs
@@ -57,7 +57,7 @@ def explained(primal: Program, at: Mapping[str, float], wrt: Sequence[str], forw
     return explainer, answered(explainer, chosen(numbers()))
 
 
-def explained_second(primal: Program, at: Mapping[str, float], wrt: Sequence[str], forward: bool,
+def explained_second(primal: Program, at: Point, wrt: Sequence[str], forward: bool,
                      chosen: Callable[[Iterable[Asked]], Iterable[Asked]] = each_bad,
                      arithmetic: Arithmetic = FLOAT) -> tuple[Explainer, list[Finding]]:
     """Numbers to explain in the second derivatives, which are the first ones of the gradient."""

@@ -24,7 +24,7 @@ from adcli.lang.analyse.findings import Finding
 from adcli.lang.analyse.right_digits import decimal
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import Arithmetic, evaluate, every_value, precise_arithmetic, read
-from adcli.lang.ir import Program, Var
+from adcli.lang.ir import Point, Program, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.rounded import meant
 from adcli.lang.operations.activity import with_outputs
@@ -131,7 +131,7 @@ def same(x: float, y: float) -> bool:
 
 # ---------------------------------------------------------------- which limits
 
-def limits_of(primal: Program, at: Mapping[str, float], wrt: Sequence[str], groups: Sequence[Sequence[Finding]],
+def limits_of(primal: Program, at: Point, wrt: Sequence[str], groups: Sequence[Sequence[Finding]],
               order: int, chosen: Collection[tuple[str | None, tuple[str, ...]]] = ()) -> list[list[Limits]]:
     """The limits of all findings for which they are of interest: NaN, infinities, zeros of a kink or a step, and derivatives
     `chosen` by convention, of which output and along which inputs. A value is followed along each of the inputs in `wrt`, a
@@ -147,7 +147,7 @@ def limits_of(primal: Program, at: Mapping[str, float], wrt: Sequence[str], grou
     return [[each for f in group for each in along(derived if f.wrt else values, f, at, wrt)] for group in wanted]
 
 
-def along(program: Program, f: Finding, at: Mapping[str, float], wrt: Sequence[str]) -> list[Limits]:
+def along(program: Program, f: Finding, at: Point, wrt: Sequence[str]) -> list[Limits]:
     """The limits of one finding. Where its own directions have none because all of the line is undefined, the other inputs
     are tried too; what has none is told only where nothing else has one."""
     found: list[Limits] = []
@@ -162,7 +162,7 @@ def worth(f: Finding) -> bool:
     return f.value != 0 or any(c.kind in ONE_SIDED_KINDS for c in f.causes)
 
 
-def limits(program: Program, result: str, at: Mapping[str, float], x: str) -> Limits:
+def limits(program: Program, result: str, at: Point, x: str) -> Limits:
     """Both one-sided limits of a result along the input x; at an infinity there is one side. AdError where the program is too
     long or python-flint is missing."""
     available("why ⟦--limit⟧")
@@ -185,13 +185,13 @@ class NearbyValue:
     reason: str = ""
 
 
-def one_side(program: Program, at: Mapping[str, float], x: str, side: int) -> Side:
+def one_side(program: Program, at: Point, x: str, side: int) -> Side:
     samples = [sample(program, at, x, side, depth, square) for depth in DEPTHS for square in IRREGULAR]
     with precision(2 * KNOWN_BITS):
         return judged(samples)
 
 
-def sample(program: Program, at: Mapping[str, float], x: str, side: int, depth: int, square: int) -> NearbyValue:
+def sample(program: Program, at: Point, x: str, side: int, depth: int, square: int) -> NearbyValue:
     """The result at one distance, at rising precision until it is known well enough."""
     for times, more in BITS:
         with precision(times * depth + more):
@@ -350,7 +350,7 @@ def shown(t: Any) -> str:
 class Contradictions:
     """Knowledge of the values and derivatives of a program at a point."""
 
-    def __init__(self, primal: Program, at: Mapping[str, float], wrt: Sequence[str]) -> None:
+    def __init__(self, primal: Program, at: Point, wrt: Sequence[str]) -> None:
         self.primal, self.at, self.wrt = primal, at, wrt
 
     @cached_property

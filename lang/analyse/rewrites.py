@@ -19,7 +19,7 @@ from adcli.lang.analyse.findings import Finding
 from adcli.lang.analyse.limits import Contradictions
 from adcli.lang.analyse.numeric_sweeps import ArgumentUse
 from adcli.lang.evaluate import FLOAT, evaluate, every_value
-from adcli.lang.ir import Atom, Equation, Lit, Program, Var
+from adcli.lang.ir import Atom, Equation, Lit, Point, Program, Var
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.ir.notation import number
 from adcli.lang.lower.frontend import parse, parse_source
@@ -119,7 +119,7 @@ class Rewrite:
     place: str
     gain: str
     text: str
-    numbers: Mapping[str, float]
+    numbers: Point
 
 
 @cache
@@ -127,7 +127,7 @@ def patterns() -> tuple[tuple[RewriteRule, Program], ...]:
     return tuple((row, simplify(parse(f"v = {row.pattern}\n"))) for row in REWRITE_RULES)
 
 
-def mended(primal: Program, at: Mapping[str, float], groups: Sequence[tuple[Sequence[Finding], Explainer]],
+def mended(primal: Program, at: Point, groups: Sequence[tuple[Sequence[Finding], Explainer]],
            ) -> list[Rewrite | None]:
     """For each group of findings a rewrite that mends it, where the table has one."""
     effort = MATCHING_EFFORT
@@ -228,7 +228,7 @@ class Trial:
     explainer: Explainer
 
 
-def trial(primal: Program, at: Mapping[str, float], explainer: Explainer, row: RewriteRule, e: Equation,
+def trial(primal: Program, at: Point, explainer: Explainer, row: RewriteRule, e: Equation,
           bound: Bound) -> Trial | None:
     """The program with the text of an equation replaced; None where that gives another function, or none."""
     source, span = primal.source, e.span
@@ -311,7 +311,7 @@ def balanced(text: str) -> bool:
     return depth == 0
 
 
-def agree(old: Program, new: Program, at: Mapping[str, float]) -> bool:
+def agree(old: Program, new: Program, at: Point) -> bool:
     """True if two programs are the same function as far as some points beside this one tell."""
     compared = 0
     points = [{name: x + by * (1 + 0.3 * j) * (abs(x) if abs(x) > 1e-3 else 1.0) if math.isfinite(x) else 1.0 + by
@@ -329,7 +329,7 @@ def agree(old: Program, new: Program, at: Mapping[str, float]) -> bool:
     return compared >= FEWEST_COMPARED
 
 
-def tiny(x: float, y: float, program: Program, at: Mapping[str, float]) -> bool:
+def tiny(x: float, y: float, program: Program, at: Point) -> bool:
     """True if a difference is what rounding makes of the largest value on the way, as where the old program cancels."""
     values = every_value(program, at, FLOAT).values()
     largest = max((abs(z) for z in values if not isinstance(z, bool) and math.isfinite(z)), default=0.0)

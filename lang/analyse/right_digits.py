@@ -16,7 +16,7 @@ from typing import Any
 from adcli.lang.analyse.conventions import NO_CONVENTION, Convention
 from adcli.lang.analyse.enclosure import available, precision, settled, sharpened
 from adcli.lang.evaluate import FLOAT, every_value
-from adcli.lang.ir import Program, Var
+from adcli.lang.ir import Point, Program, Var
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import value_record
 
@@ -41,7 +41,7 @@ class Digits:
     convention: Convention = NO_CONVENTION
 
 
-def right_digits(program: Program, at: Mapping[str, float], results: Sequence[float],
+def right_digits(program: Program, at: Point, results: Sequence[float],
                  conventions: Sequence[Convention] = ()) -> list[Digits]:
     """The digits of `results`, which doubles gave for the results of `program` at a point. `conventions` are what each of them is
     a convention at, where any is."""
@@ -52,7 +52,7 @@ def right_digits(program: Program, at: Mapping[str, float], results: Sequence[fl
             for d, x, c in zip(found, results, conventions or [NO_CONVENTION] * len(found), strict=True)]
 
 
-def exact_results(program: Program, at: Mapping[str, float], results: Sequence[float]) -> tuple[list[Any], dict[Var, bool]]:
+def exact_results(program: Program, at: Point, results: Sequence[float]) -> tuple[list[Any], dict[Var, bool]]:
     """Intervals of the results in exact arithmetic, narrow enough to judge `results` where any precision gets there, and the
     truth values on the way that are decided."""
     available("counting digits")
@@ -70,7 +70,7 @@ def within(x: float, t: Any) -> bool:
     return x == x and bool(t.lo <= arb(x) <= t.hi)
 
 
-def _turned(program: Program, at: Mapping[str, float], truths: Mapping[Var, bool]) -> set[Any]:
+def _turned(program: Program, at: Point, truths: Mapping[Var, bool]) -> set[Any]:
     """The values that depend on a comparison that comes out otherwise in doubles than in exact arithmetic."""
     if not truths:
         return set()

@@ -10,12 +10,12 @@ the table of primitives) in either.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 from adcli.lang.evaluate import FLOAT, Arithmetic, precise_arithmetic
-from adcli.lang.ir import Atom, Equation, Lit, Program, Var
+from adcli.lang.ir import Atom, Equation, Lit, Point, Program, Var
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import Meaning, Rounded, meaning, meant
 from adcli.lang.operations.precision import DOUBLE, Precision
@@ -39,7 +39,7 @@ HERE, NEAR, ANY_ORDER = range(3)
 """Where error bounds hold: at the point; near it, too; for whoever computes the same in another order of operations."""
 
 Bounded = tuple[float, float]
-NO_ERRORS: Mapping[str, float] = {}
+NO_ERRORS: Point = {}
 
 
 class Rounding:
@@ -51,7 +51,7 @@ class Rounding:
     they are for whoever computes in that one: the values are those of doubles all the same, in an `arithmetic`.
     """
 
-    def __init__(self, program: Program, at: Mapping[str, float], hold: int = HERE, errors: Mapping[str, float] = NO_ERRORS,
+    def __init__(self, program: Program, at: Point, hold: int = HERE, errors: Point = NO_ERRORS,
                  precision: Precision = DOUBLE, arithmetic: Arithmetic = FLOAT) -> None:
         self.arithmetic = arithmetic
         self.near, self.any_order, self.precision = hold == NEAR, hold == ANY_ORDER, precision

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from adcli.lang.analyse.numeric_rules import outcome, rule_of
 from adcli.lang.analyse.numeric_sweeps import Contribution, Derivative, Sweep, forward_sweep, reverse_sweep
 from adcli.lang.evaluate import FLOAT, Arithmetic, ValuesAt, every_value, read
-from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
+from adcli.lang.ir import Atom, Equation, Lit, Point, Primitive, Program, Var
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rule_programs import read_by
 from adcli.lang.operations.activity import active_values
@@ -82,8 +82,8 @@ class Trace(NamedTuple):
     adjoints: Mapping[Atom, Derivative]
 
 
-def traced(program: Program, at: Mapping[str, float], wrt: Sequence[str], tangent: Mapping[str, float] | None = None,
-           cotangent: Mapping[str, float] | None = None, arithmetic: Arithmetic = FLOAT) -> Trace:
+def traced(program: Program, at: Point, wrt: Sequence[str], tangent: Point | None = None,
+           cotangent: Point | None = None, arithmetic: Arithmetic = FLOAT) -> Trace:
     """The trace at a point: `tangent` has a number for every input in `wrt`, `cotangent` one for every output; either may
     be left out. Numbers are those of the `arithmetic`. Time is linear in the number of equations."""
     values = every_value(program, at, arithmetic)

@@ -9,7 +9,7 @@ records the choice.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from adcli.lang.derive.cost import operations
 from adcli.lang.derive.sweep_plans import Entries, SweepPlan, carried_out, cheapest, needed_for, plans, priced
@@ -18,7 +18,7 @@ from adcli.lang.ir.affine import shape_text
 from adcli.lang.ir.errors import AdError, nearest, plural
 from adcli.lang.ir.limits import LIMIT, MOST_DERIVATIVES, OF_A_STATEMENT, partial_derivatives, quantity, said, too_much
 from adcli.lang.ir.names import ALONG, Names, tensor_of
-from adcli.lang.ir.records import paused, value_record
+from adcli.lang.ir.records import paused, plain_record, value_record
 from adcli.lang.modes.forward import jvp, strip_seeds
 from adcli.lang.operations.activity import (
     PartialKey,
@@ -60,7 +60,7 @@ class DerivationStep:
         return tuple([priced(self.needed, taken if p.reads is taken.reads else p) for p in self.ways])
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@plain_record
 class UnderWay:
     """A derivative under way: the program, the inputs, the weighted operations that it may come to have, and the steps so far."""
 

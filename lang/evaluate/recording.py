@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from adcli.lang.evaluate import COMPARISONS, FLOAT, Arithmetic, evaluate
-from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result, Var
+from adcli.lang.ir import Atom, Atoms, Equation, Lit, Param, Primitive, Program, Result, Var
 from adcli.lang.ir.errors import Span
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import folded, meaning
@@ -39,8 +39,8 @@ class Pivots(NamedTuple):
     of the matrix are numbers, and no pivot is 0. Then the order of the rows has no influence on the value."""
 
     operation: str
-    elements: tuple[Atom, ...]
-    pivots: tuple[Atom, ...]
+    elements: Atoms
+    pivots: Atoms
     span: Span | None
 
 
@@ -88,7 +88,7 @@ class Recording(Arithmetic):
     def enter(self, e: Equation) -> None:
         self.tape.span = e.span
 
-    def apply(self, op: Primitive, args: list[Any], atoms: tuple[Atom, ...], e: Equation | None = None) -> Any:
+    def apply(self, op: Primitive, args: list[Any], atoms: Atoms, e: Equation | None = None) -> Any:
         return self.tape.record(op, args, (e and e.span) or self.tape.span, e.group if e else 0)
 
 

@@ -74,11 +74,11 @@ def results(scope: Scope, statement: Assign, names: list[str | None]) -> list[At
     scope.check_count(node, 1, 1)
     scope.check_results(node, 2, len(names))
     scope.require("r", args[0], node.args[0])
-    return list(scope.emit(TABLE["dup"], tuple(args), (node.start, node.end), tuple(names)))
+    return list(scope.emit(TABLE["dup"], tuple(args), node.span, tuple(names)))
 
 
 def count_fault(context: Context, statement: Assign | TupleAssign) -> AdError:
     given, wanted = len(statement.values), len(statement.targets)
-    span = (statement.start, statement.end)
+    span = statement.span
     return AdError(f"{plural(wanted, 'name')} on the left, {plural(given, 'value')} on the right", span,
                    "use _ for a value that is not wanted" if given > wanted else None, context.source)

@@ -189,7 +189,7 @@ class Ending:
             s.subscripts = [*(s.subscripts or []), *[self.named(s.target, self.fresh("ij"[d])) for d in range(inner or 0)]]
             s.value = Call(made.target.text, list(s.subscripts), s.value.start, s.value.end)
         subscripts = list(s.subscripts or [])
-        step, span = self.here(s), (s.target.start, s.target.end)
+        step, span = self.here(s), s.target.span
         back = Op("add" if self.loop.down else "sub", [subscripts[place], Token("NUMBER", "1", *span)], *span)
         last = Call(s.target.text, [back if d == place else n for d, n in enumerate(subscripts)], *span)
         chosen = replace(s, value=Op("select", [self.ended(step), last, s.value], s.value.start, s.value.end))
@@ -208,7 +208,7 @@ class Ending:
     def chosen(self, s: TensorAssign) -> TensorAssign:
         """The statement that takes what a reduction has made: an element for each on its left."""
         if not all(type(n) in (Token, Op) for n in s.subscripts or ()):
-            raise AdError("a loop with until cannot reduce into subscripts that are read", (s.target.start, s.target.end),
+            raise AdError("a loop with until cannot reduce into subscripts that are read", s.target.span,
                           "give the sum an index of its own first", self.source)
         return replace(s, symbol="=", clauses=[], same=None)
 

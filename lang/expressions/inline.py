@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
+from adcli.lang.ir import Atom, Atoms, Equation, Lit, Primitive, Var
 from adcli.lang.ir.errors import AdError, CalledSpan, FunctionCall, Source, Span
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import value_record
@@ -29,7 +29,7 @@ class CallSite:
     """A call inside a template."""
 
     template: Template
-    args: tuple[Atom, ...]
+    args: Atoms
     outs: tuple[Var, ...]
     span: Span
 
@@ -112,7 +112,7 @@ def advance(frame: Unfolding, emit: list[Equation], fresh: Callable[[], str], so
     return None
 
 
-def specialised(op: Primitive, args: tuple[Atom, ...], span: Span, source: Source) -> Primitive:
+def specialised(op: Primitive, args: Atoms, span: Span, source: Source) -> Primitive:
     """The row for these arguments: a power with a literal integer exponent is `pown`."""
     if op is POW:
         exponent = args[1]

@@ -12,7 +12,7 @@ from operator import itemgetter
 
 from adcli.lang.expressions.inline import POW, Template, specialised
 from adcli.lang.expressions.scope import Context, EquationScope, FunctionScope
-from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
+from adcli.lang.ir import Atom, Atoms, Equation, Lit, Primitive, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import value_record
@@ -21,7 +21,7 @@ from adcli.lang.tree.nodes import Call, Def, KnownLine, LongLine, Shape, ShapedL
 
 Place = tuple[int, int]
 """Where something stands in a line: how many words come before it, and what is to be added to their length."""
-Step = tuple[Primitive | Template, bool, Callable[[Sequence[Atom]], tuple[Atom, ...]], Place, Place]
+Step = tuple[Primitive | Template, bool, Callable[[Sequence[Atom]], Atoms], Place, Place]
 """An operation or a call, whether its result is a truth value, the arguments among the values, and the span."""
 
 NUMBER, MINUS = "", "-"
@@ -158,7 +158,7 @@ def is_truth(how: Recipe, values: list[Atom]) -> bool:
     return how.steps[-1][1] if how.steps else type(values[0]) is Var and values[0].truth
 
 
-def picked(places: list[int]) -> Callable[[Sequence[Atom]], tuple[Atom, ...]]:
+def picked(places: list[int]) -> Callable[[Sequence[Atom]], Atoms]:
     """What takes the values at some places."""
     if len(places) > 1:
         return itemgetter(*places)

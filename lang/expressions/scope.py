@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from adcli.lang.expressions.inline import POW, CallSite, Name, Template, expand, is_order, size, specialised
-from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
+from adcli.lang.ir import Atom, Atoms, Equation, Lit, Primitive, Var
 from adcli.lang.ir.errors import AdError, Fix, Note, Source, Span, plural
 from adcli.lang.ir.limits import LIMIT, Allowance, quantity
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.notation import ALIASES, MATRIX_CALLS, TENSOR_CALLS
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.records import plain_record
 from adcli.lang.ir.special_functions import DERIVED
 from adcli.lang.ir.special_rows import DERIVATIVES
 from adcli.lang.syntax.constants import NAMED_CONSTANTS, number
@@ -57,7 +58,7 @@ POISON = Var("?")
 """The value of a name whose own statement has a fault; whatever is done with it is no further fault."""
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@plain_record
 class CallShapes:
     """What a call makes of a function: its sizes, what must agree, the shapes of all that it assigns, and the spans of the
     statements that write a tensor anew, of whose elements before none stays."""
@@ -72,7 +73,7 @@ DryRun = tuple[Mapping[str, Atom], Collection[Span | None]]
 """All that a function of tensors assigns, and the spans of statements that write a tensor anew."""
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@plain_record
 class Context:
     """What all scopes of a program share. `library` gives the functions that need no definition and are no operations;
     `of_library`: the text is the library's own."""
@@ -108,7 +109,7 @@ class Context:
         return self.local_names.fresh(hint)
 
     def fault(self, message: str, at: Node, help: str | None = None, fix: Fix | None = None) -> AdError:
-        return AdError(message, (at.start, at.end), help, self.source, fix=fix)
+        return AdError(message, at.span, help, self.source, fix=fix)
 
     def too_long(self, operations: int, node: Call, spent: int) -> AdError:
         """What is said of a call for which too little is left; `operations` are those of the function unfolded, and as many are
@@ -120,7 +121,7 @@ class Context:
 
     def note(self, said: str, at: Token | Span | None) -> None:
         """Add a note, once: a statement may be looked at several times."""
-        span = (at.start, at.end) if isinstance(at, Token) else at
+        span = at.span if isinstance(at, Token) else at
         if (said, span) not in self.remarked:
             self.remarked.add((said, span))
             self.notes.append(Note(said, span, self.source))
@@ -130,7 +131,7 @@ class Context:
         return text if len(text) <= most and "\n" not in text else "..."
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@plain_record
 class Tensors:
     """What a scope knows of tensors besides its values: sizes by name, shapes declared for results and which of them hold whole
     numbers, functions of tensors.
@@ -176,7 +177,7 @@ class Scope(ABC):
                                  "a function sees only its parameters; pass the value as one")
 
     @abstractmethod
-    def emit(self, op: Primitive, args: tuple[Atom, ...], span: Span, names: tuple[str | None, ...]) -> tuple[Var, ...]:
+    def emit(self, op: Primitive, args: Atoms, span: Span, names: tuple[str | None, ...]) -> tuple[Var, ...]:
         """The results of an operation."""
 
     @abstractmethod
@@ -251,12 +252,12 @@ class Scope(ABC):
             if not self.kind(atom, wanted):
                 raise self.mismatch(wanted, node.args[i])
         given = tuple(args)
-        return self.emit(self.row_for(row, given, node), given, (node.start, node.end), (name,))[0]
+        return self.emit(self.row_for(row, given, node), given, node.span, (name,))[0]
 
-    def row_for(self, row: Primitive, args: tuple[Atom, ...], node: Op | Call) -> Primitive:
+    def row_for(self, row: Primitive, args: Atoms, node: Op | Call) -> Primitive:
         if row is POW or row.static:
             place = node.args[next((i for i in row.static if not is_order(row, i, args[i])), 0)]
-            return specialised(row, args, (place.start, place.end), self.context.source)
+            return specialised(row, args, place.span, self.context.source)
         return row
 
     def require(self, wanted: str, atom: Atom, node: Node) -> None:
@@ -422,18 +423,18 @@ class FunctionScope(Scope):
             self.kinds[atom] = wanted
         return self.kinds[atom] == wanted
 
-    def row_for(self, row: Primitive, args: tuple[Atom, ...], node: Op | Call) -> Primitive:
+    def row_for(self, row: Primitive, args: Atoms, node: Op | Call) -> Primitive:
         """A parameter may turn out to be a constant where the function is called."""
         return row if any(args[i] in self.kinds for i in row.static) else super().row_for(row, args, node)
 
-    def emit(self, op: Primitive, args: tuple[Atom, ...], span: Span, names: tuple[str | None, ...]) -> tuple[Var, ...]:
+    def emit(self, op: Primitive, args: Atoms, span: Span, names: tuple[str | None, ...]) -> tuple[Var, ...]:
         outs = tuple([Var(name, True, op.truth) for name in names])
         self.body.append(Equation(outs, op, args, span))
         return outs
 
     def inline(self, template: Template, args: list[Atom], node: Call, names: list[str | None]) -> list[Atom]:
         outs = tuple(Var(name, True, truth) for name, truth in zip(names, template.truths, strict=True))
-        self.body.append(CallSite(template, tuple(args), outs, (node.start, node.end)))
+        self.body.append(CallSite(template, tuple(args), outs, node.span))
         return list(outs)
 
     def template(self, results: list[tuple[str, Atom]]) -> Template:
@@ -453,7 +454,7 @@ class EquationScope(Scope):
         self.allowance = allowance or context.allowance
         self.tensors = Tensors()
 
-    def emit(self, op: Primitive, args: tuple[Atom, ...], span: Span, names: tuple[str | None, ...]) -> tuple[Var, ...]:
+    def emit(self, op: Primitive, args: Atoms, span: Span, names: tuple[str | None, ...]) -> tuple[Var, ...]:
         fresh = self.context.fresh
         outs = tuple([Var(fresh(), True, op.truth) if n is None else Var(n, False, op.truth) for n in names])
         self.equations.append(Equation(outs, op, args, span))
@@ -472,7 +473,7 @@ class EquationScope(Scope):
     def inline(self, template: Template, args: list[Atom], node: Call, names: list[str | None]) -> list[Atom]:
         self.unfold(template.size, node)
         wanted: list[Name] = [None if n is None else (n, False) for n in names]
-        return expand(template, args, wanted, (node.start, node.end), self.equations, self.context.fresh,
+        return expand(template, args, wanted, node.span, self.equations, self.context.fresh,
                       self.context.source)
 
 

@@ -36,6 +36,7 @@ Values = Mapping[str, Any]
 """Values by the names of what has them: inputs, seeds, results."""
 Op = TypeVar("Op", bound="Primitive", covariant=True)
 """The kind of an operation, where a type tells it: `Equation[Comprehension]`."""
+Other = TypeVar("Other", bound="Primitive")
 
 
 @record
@@ -73,7 +74,10 @@ class Lit:
 
 
 Atom = Var | Lit
+Atoms = tuple[Atom, ...]
 Shape = tuple["Affine", ...]
+Point = Mapping[str, float]
+"""A number for each input."""
 
 
 def shape_of(atom: Atom) -> Shape:
@@ -211,6 +215,10 @@ class Equation(Generic[Op]):
     def with_args(self, args: Iterable[Atom]) -> Equation[Op]:
         """The equation with other arguments. (`dataclasses.replace` takes ten times as long, and programs are long.)"""
         return Equation(self.outs, self.op, tuple(args), self.span, self.group)
+
+    def with_op(self, op: Other, args: Iterable[Atom], outs: tuple[Var, ...] | None = None) -> Equation[Other]:
+        """Another operation in the place of this one, with the same results or others."""
+        return Equation(self.outs if outs is None else outs, op, tuple(args), self.span, self.group)
 
     def substituted(self, env: Mapping[Atom, Atom]) -> Equation[Op]:
         """The equation with the atoms of `env` replaced, used or defined; itself where it has none of them."""

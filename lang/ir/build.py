@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Union
 
-from adcli.lang.ir import Atom, Equation, Lit, ManyArguments, Param, Primitive, Program, Result, Var
+from adcli.lang.ir import Atom, Atoms, Equation, Lit, ManyArguments, Param, Primitive, Program, Result, Var
 from adcli.lang.ir.affine import Affine
 from adcli.lang.ir.errors import Span
 
@@ -20,7 +20,7 @@ Operand = Union["Expr", float, int]
 Hint = tuple[str | None, bool]
 """The name of a value that is to be made, for printing, and whether it is one that no user named."""
 NO_HINT: Hint = (None, True)
-Operands = Callable[[tuple[Atom, ...]], tuple[Atom, ...]]
+Operands = Callable[[Atoms], Atoms]
 """The operands of a line among the values that there are when it is written."""
 WrittenLine = tuple[Primitive, Operands]
 
@@ -41,21 +41,24 @@ class Builder:
 
     def emit(self, op: Primitive, *args: Atom, name: str | None = None, temp: bool = True,
              shape: tuple[Affine, ...] = ()) -> Var:
-        """Append `out = op(args)` and return `out`."""
+        """Append an equation of a new value, which is returned."""
         if not op.tensors:
             require_numbers(op, args)
-        out = Var(name, temp, op.truth, shape)
+        return self.define(Var(name, temp, op.truth, shape), op, args)
+
+    def define(self, out: Var, op: Primitive, args: tuple[Atom, ...]) -> Var:
+        """Append `out = op(args)` and return `out`."""
         self.equations.append(Equation((out,), op, args, self.span, self.group))
         return out
 
-    def line(self, op: Primitive, args: tuple[Atom, ...], hint: Hint) -> Var:
+    def line(self, op: Primitive, args: Atoms, hint: Hint) -> Var:
         """Append `out = op(args)` for a row of the table, `out` with a printing hint; returns it."""
         require_numbers(op, args)
         out = Var(hint[0], hint[1], op.truth)
         self.equations.append(Equation((out,), op, args, self.span, self.group))
         return out
 
-    def lines(self, lines: Sequence[WrittenLine], values: tuple[Atom, ...], hint: Hint) -> Atom:
+    def lines(self, lines: Sequence[WrittenLine], values: Atoms, hint: Hint) -> Atom:
         """Append lines that find their operands among `values` and what the lines before have made; returns what the last one
         makes, which gets the printing hint."""
         require_numbers(lines[0][0], values)
@@ -86,7 +89,7 @@ class Builder:
         return Expr(self, atom)
 
 
-def require_numbers(op: Primitive, args: tuple[Atom, ...]) -> None:
+def require_numbers(op: Primitive, args: Atoms) -> None:
     """TypeError where a row of the table would be applied to a tensor."""
     for a in args:
         if a.shape:

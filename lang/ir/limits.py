@@ -7,9 +7,9 @@ grows in proportion to the text that was written is never refused.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.records import plain_record
 
 LIMIT = 10_000_000
 """Operations that a program may come to have (some 3 GB)."""
@@ -27,7 +27,7 @@ BEYOND = 10**1000
 """A count that no limit reaches; how far beyond it is, is not worth working out."""
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@plain_record
 class Allowance:
     """The operations that unfolding functions has made so far."""
 

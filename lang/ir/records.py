@@ -21,6 +21,12 @@ def record(kind: type[T]) -> type[T]:
     return _shown(dataclass(slots=True, eq=False, repr=False)(kind))
 
 
+@dataclass_transform(eq_default=False, field_specifiers=(field,))
+def plain_record(kind: type[T]) -> type[T]:
+    """A record known by identity that may change, and is shown as any object."""
+    return dataclass(slots=True, eq=False, repr=False)(kind)
+
+
 @dataclass_transform(frozen_default=True, eq_default=False, kw_only_default=True, field_specifiers=(field,))
 def named_record(kind: type[T]) -> type[T]:
     """A record known by identity whose fields are given by name."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple, TypeVar
 
-from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
+from adcli.lang.ir import Atom, Atoms, Equation, Lit, Primitive, Var
 from adcli.lang.ir.build import Builder, Expr, When, many
 
 T = TypeVar("T")
@@ -30,7 +30,7 @@ class Rule(NamedTuple):
 
     t: Var
     z: Var
-    args: tuple[Atom, ...]
+    args: Atoms
     equations: tuple[Equation, ...]
     value: Atom
     condition: Atom | None = None
@@ -107,7 +107,7 @@ def status_rule(op: Primitive, number: int, static: Statics, count: int) -> Rule
     return Rule(t, z, args, tuple(b.equations), met.atom)
 
 
-def _start(op: Primitive, static: Statics, count: int) -> tuple[Builder, Var, Var, tuple[Atom, ...]]:
+def _start(op: Primitive, static: Statics, count: int) -> tuple[Builder, Var, Var, Atoms]:
     constants = {i: Lit(x) for i, x in static}
     args = tuple([constants.get(i) or Var(f"x{i}", truth=op.kind(i) == "t") for i in range(count)])
     return Builder(), Var("t"), Var("z", truth=op.truth), args

@@ -102,7 +102,7 @@ class FunctionBody:
             whole = all(nodes is None for nodes in s.subscripts)
         else:
             whole = isinstance(s, TensorAssign) and s.subscripts is None and (s.symbol == "=" or s.symbol.endswith("!"))
-        return whole or (s.start, s.end) in self.found.anew
+        return whole or s.span in self.found.anew
 
     def target(self, token: Token, later: Sequence[Statement]) -> Slice:
         """Where a value of a name is kept: the last one of a result where that is wanted."""

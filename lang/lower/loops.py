@@ -418,7 +418,7 @@ class Loop:
     def line_of(self, statement: Equation) -> str:
         source, span = self.context.source, statement.span or (0, 0)
         _, line, column = source.where(span)
-        return f"in line {line}" + (f", column {column}" if line == source.where((self.s.start, self.s.end))[1] else "")
+        return f"in line {line}" + (f", column {column}" if line == source.where(self.s.span)[1] else "")
 
     # The equation.
 
@@ -439,7 +439,7 @@ class Loop:
                      for n, h in zip(self.names, histories, strict=True))
         written = self.outer.tensors.written
         written.update((out, written[h]) for out, h in zip(outs, histories, strict=True) if h in written)
-        made = Equation(outs, op, (*self.entering.values(), *inner), (s.start, s.end))
+        made = Equation(outs, op, (*self.entering.values(), *inner), s.span)
         self.check_order(made)
         self.outer.equations.append(made)
         return dict(zip(self.names, outs, strict=True))
@@ -536,7 +536,7 @@ class LoopStatement(TensorStatement):
     def is_copy(self, a: Access) -> bool:
         """Whether an access stands for the element of the step before, where a loop has ended."""
         place = self.loop.place(self.name)
-        return self.loop.done is not None and a.tensor == self.name and a.span(place) == (self.s.target.start, self.s.target.end)
+        return self.loop.done is not None and a.tensor == self.name and a.span(place) == self.s.target.span
 
     def check_read(self, a: Access) -> None:
         """A read of a history is of an element that is written before."""
@@ -590,7 +590,7 @@ class LoopStatement(TensorStatement):
         step = affine(self.loop.step) + offset
         kept = kept_points(made, step, history.shape[place])
         points = self.loop.helper(self.name, kept[0][0].shape, NEUTRAL[first.reduction])
-        self.scope.equations += [Equation((points,), op, tuple(args), (self.s.start, self.s.end)) for op, args in kept]
+        self.scope.equations += [Equation((points,), op, tuple(args), self.s.span) for op, args in kept]
         b = self.elements()
         b.indices = {r.index.name: r.index for r in first.ranges}
         write = tuple([b.subscript(n, f"dimension {d} of '{self.name}'")[1] for d, n in enumerate(self.s.subscripts or ())])
@@ -605,7 +605,7 @@ class LoopStatement(TensorStatement):
             made = self.points(made)
         (op, args), = made
         extremum = self.loop.helper(self.name, op.shape, NEUTRAL[op.reduction])
-        self.scope.equations.append(Equation((extremum,), op, tuple(args), (self.s.start, self.s.end)))
+        self.scope.equations.append(Equation((extremum,), op, tuple(args), self.s.span))
         return [first_place(op, args, extremum, self.along(op))]
 
     def refuse_pieces(self, start: float) -> None:
@@ -623,7 +623,7 @@ class LoopStatement(TensorStatement):
         assert isinstance(history, Var)
         if symbol == "+=" and isinstance(op, Comprehension):
             op, args = replace(op, onto=len(args)), [*args, history]
-        self.scope.equations.append(Equation((history,), op, tuple(args), (self.s.start, self.s.end)))
+        self.scope.equations.append(Equation((history,), op, tuple(args), self.s.span))
         return history
 
 

@@ -150,7 +150,7 @@ class MainScope(ProblemScope):
                                              "an input is a number")
             params = [Var(t.text) for t in definition.params]
             names = [(n, False) for n, _ in template.results]
-            span = (definition.start, definition.end)
+            span = definition.span
             atoms = expand(template, list(params), list(names), span, self.equations, self.context.fresh,
                            self.tree.source)
             for token, atom in zip(definition.results, atoms, strict=True):

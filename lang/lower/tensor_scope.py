@@ -323,7 +323,7 @@ class TensorScope(CallingScope):
         """A token for the real number that a size or a whole number is."""
         key = f"#{token.text}"
         if key not in self.env:
-            self.env[key] = self.single(source, args, (token.start, token.end))
+            self.env[key] = self.single(source, args, token.span)
         return Token("NAME", key, token.start, token.end)
 
     def held(self, atom: Atom, node: Node) -> Token:
@@ -383,7 +383,7 @@ class TensorScope(CallingScope):
         atom = self.read(inner)
         assert isinstance(atom, Var)
         outs = tuple(Var(n, n is None, False, atom.shape, atom.integer, atom.whole) for n in names)
-        self.equations.append(Equation(outs, TABLE["dup"], (atom,), (node.start, node.end)))
+        self.equations.append(Equation(outs, TABLE["dup"], (atom,), node.span))
         return list(zip(statement.targets, outs, strict=True))
 
     def tensor_call(self, node: Call, names: Sequence[str | None]) -> list[Atom]:
@@ -435,7 +435,7 @@ class TensorScope(CallingScope):
     def in_call(self, fault: AdError, node: Call) -> AdError:
         """A fault that stands in a definition and comes of the arguments of a call says which call."""
         if fault.span is not None and not node.start <= fault.span[0] < node.end:
-            line = self.context.source.where((node.start, node.end))[1]
+            line = self.context.source.where(node.span)[1]
             fault.message += f" (in the call {self.context.text(node, 40)} in line {line})"
         return fault
 
@@ -561,7 +561,7 @@ class TensorFunction(TensorScope):
                 said = f"dimension {d} of '{token.text}' in '{self.definition.name.text}' has %d elements, not %d"
                 if wanted.number is not None and given.number is not None:
                     raise self.context.fault(said % (given.number, wanted.number), at)
-                self.tensors.pending.append(Agreement(given, wanted, said, (at.start, at.end)))
+                self.tensors.pending.append(Agreement(given, wanted, said, at.span))
 
     def statements(self) -> None:
         definition, context = self.definition, self.context

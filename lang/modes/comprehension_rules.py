@@ -227,7 +227,7 @@ def _unwound(e: Equation, op: Comprehension, source: Read) -> Equation:
                 by: dict[Index | str, Affine] = {r.index: remainder((affine(new) - rest) * (steps or 0), around.divisor)}
                 ends = {x.index: (x.low, x.high - 1) for x in ranges}
                 sources, write = _elsewhere(op.sources, by, ends), _elsewhere(op.write, by, ends)
-                return Equation(e.outs, replace(op, ranges=ranges, sources=sources, write=write), e.args, e.span, e.group)
+                return e.with_op(replace(op, ranges=ranges, sources=sources, write=write), e.args)
     return e
 
 

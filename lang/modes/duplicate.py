@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from adcli.lang.ir import Atom, Equation, Program, Var
+from adcli.lang.ir import Atom, Atoms, Equation, Program, Var
 from adcli.lang.ir.errors import Span
 from adcli.lang.ir.primitives import TABLE
 
@@ -49,7 +49,7 @@ class _Copies:
         if value in self.left:
             self.ready[value] = self.split(value, value, span)
 
-    def read(self, args: tuple[Atom, ...], span: Span | None) -> tuple[Atom, ...]:
+    def read(self, args: Atoms, span: Span | None) -> Atoms:
         """The copies that serve these uses."""
         return args if self.ready.keys().isdisjoint(args) else tuple([self.use(a, span) for a in args])
 

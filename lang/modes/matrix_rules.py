@@ -38,7 +38,7 @@ from dataclasses import replace
 from functools import reduce
 from operator import add, mul, sub
 
-from adcli.lang.ir import Atom, Equation, Lit, Shape, Var, shape_of
+from adcli.lang.ir import Atom, Atoms, Equation, Lit, Shape, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.build import Builder, Expr, apply
 from adcli.lang.ir.primitives import TABLE, select
@@ -315,7 +315,7 @@ class _Points:
         self.size = matrix_extent(e)
         self.letters: dict[str, Affine] = {x: affine(Index({"m": "r", "c": "m"}.get(x, x))) for x in "ijkmc"}
         self.extents: dict[str, Affine] = {**dict.fromkeys("ijk", self.size), "m": operand_shape(e)[0]}
-        self.more: tuple[Atom, ...] = ()
+        self.more: Atoms = ()
         rest = trailing(e)
         self.columns = "c" if self.op.name in SOLVES and len(rest) == 2 else ""
         if self.columns:
@@ -377,7 +377,7 @@ class _Points:
                              sources=sources, transposed=transposed)
         return self.emitted(op, args)
 
-    def emitted(self, op: MatrixOperation, args: tuple[Atom, ...]) -> Atom:
+    def emitted(self, op: MatrixOperation, args: Atoms) -> Atom:
         op, args = compacted(op, args)
         return self.b.emit(op, *args, shape=op.shape)
 

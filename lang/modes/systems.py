@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from adcli.lang.ir import Atom, Equation, Lit, Program, Var
+from adcli.lang.ir import Atom, Atoms, Equation, Lit, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, atoms
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.errors import Span
@@ -61,11 +61,11 @@ class StepSystem:
     def history(self, var: Var, start: Atom, place: int, zeros: bool = True) -> None:
         self.parts[var] = SystemPart(var, start, place, zeros)
 
-    def assign(self, var: Var, op: Boxed, args: tuple[Atom, ...], span: Span | None) -> None:
+    def assign(self, var: Var, op: Boxed, args: Atoms, span: Span | None) -> None:
         """A statement that gives elements of a history their value."""
         self.enter(Equation((var,), op, args, span))
 
-    def add(self, var: Var, op: Comprehension, args: tuple[Atom, ...], span: Span | None) -> None:
+    def add(self, var: Var, op: Comprehension, args: Atoms, span: Span | None) -> None:
         """A statement that adds to elements of a history."""
         self.enter(Equation((var,), replace(op, reduction="+", onto=len(args)), (*args, var), span))
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Shape, Var, shape_of
+from adcli.lang.ir import Atom, Atoms, Equation, Lit, Param, Program, Shape, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.primitives import TABLE, select
@@ -129,7 +129,7 @@ class Directions:
         guards = inside(kept.at, self.extents[like]) if kept.partial else ()
         op = Comprehension(ranges=ranges, guards=guards, write=write, shape=shape, sources=read, body=body)
         out = renamed(like, shape)
-        self.b.equations.append(Equation((out,), op, () if constant else (kept.value,), self.b.span, self.b.group))
+        self.b.define(out, op, () if constant else (kept.value,))
         return out
 
     # -- a line for all directions
@@ -148,7 +148,7 @@ class Directions:
             args.append(self.tiled(e.args[whole.onto], extents, op.shape))
             whole, given = compact(replace(whole, onto=len(args) - 1), tuple(args))
             args = [*given]
-        return Equation((renamed(e.outs[0], shape),), whole, tuple(args), e.span, e.group)
+        return e.with_op(whole, args, (renamed(e.outs[0], shape),))
 
     def tiled(self, atom: Atom, extents: Shape, shape: Shape) -> Atom:
         """A value that is the same in all directions, or one number for all elements, with these dimensions."""
@@ -181,7 +181,7 @@ class Directions:
         value = inner.emit(e.op, *[operand(a) for a in e.args])
         op = Comprehension(ranges=lead, write=here, shape=extents, sources=tuple(sources),
                            body=body_of(value, params, inner.equations))
-        self.made(Equation((renamed(e.outs[0], extents),), op, tuple(args), e.span, e.group), e.outs[0])
+        self.made(e.with_op(op, args, (renamed(e.outs[0], extents),)), e.outs[0])
 
     def recurrence(self, e: Equation, op: Recurrence, extents: Shape) -> None:
         """A recurrence: histories that depend on a seed have the directions in front."""
@@ -198,14 +198,14 @@ class Directions:
         for s in op.statements:
             if s.outs[0] in turned:
                 one = self.in_all(s, s.op, extents, behind=1)
-                s = Equation((inner[s.outs[0]],), one.op, one.args, s.span, s.group)
+                s = s.with_op(one.op, one.args, (inner[s.outs[0]],))
             statements.append(s)
         starts = [self.begun(a, extents, h) if h in turned else a for h, a in zip(op.histories, e.args, strict=False)]
         outs = tuple([renamed(o, (*extents, *o.shape)) if h in turned else o for h, o in zip(op.histories, e.outs, strict=True)])
         loop = replace(op, histories=tuple([inner.get(h, h) for h in op.histories]),
                        constants=tuple([inner.get(c, c) for c in op.constants]), statements=tuple(statements))
         args = (*starts, *map(self.all_of, e.args[count:]))
-        self.b.equations.append(Equation(outs, loop, args, e.span, e.group))
+        self.b.equations.append(e.with_op(loop, args, outs))
         self.whole.update({o: n for o, n in zip(e.outs, outs, strict=True) if o is not n})
 
     def begun(self, start: Atom, extents: Shape, history: Var) -> Atom:
@@ -244,7 +244,7 @@ class Directions:
         return True
 
     def term(self, e: Equation, op: Comprehension, keys: Mapping[int, Subscripts | None], key: Subscripts | None,
-             part: tuple[Program, ...], extents: Shape) -> tuple[Comprehension, tuple[Atom, ...]]:
+             part: tuple[Program, ...], extents: Shape) -> tuple[Comprehension, Atoms]:
         """The term of the seeds that are read in one way."""
         (body,), sources, args = part, list(op.sources), list(e.args)
         ranges, lead = ((), key) if key is not None else directions(extents)
@@ -264,7 +264,7 @@ class Directions:
                      guards=tuple(guards), sources=tuple(sources), body=simplify(body, known))
         return compact(op, tuple(args))
 
-    def summed(self, e: Equation, op: Comprehension, lines: Sequence[tuple[Comprehension, tuple[Atom, ...]]],
+    def summed(self, e: Equation, op: Comprehension, lines: Sequence[tuple[Comprehension, Atoms]],
                extents: Shape) -> None:
         """The terms as lines that add to one another; one alone is kept as less where it can be."""
         old, shape = e.outs[0], (*extents, *op.shape)
@@ -279,11 +279,11 @@ class Directions:
             else:
                 line, args = replace(line, reduction="+", onto=len(args)), (*args, before)
             before = renamed(old, shape)
-            self.b.equations.append(Equation((before,), line, args, e.span, e.group))
+            self.b.equations.append(e.with_op(line, args, (before,)))
         assert isinstance(before, Var)
         self.whole[old] = before
 
-    def kept(self, old: Var, op: Comprehension, line: Comprehension, args: tuple[Atom, ...], count: int) -> OneDirection | None:
+    def kept(self, old: Var, op: Comprehension, line: Comprehension, args: Atoms, count: int) -> OneDirection | None:
         """The one term as a value without directions, where its own subscripts say the direction."""
         here = [s.index for s in op.write if isinstance(s, Affine)]
         at = [s for s in line.write[:count] if isinstance(s, Affine)]
@@ -295,7 +295,7 @@ class Directions:
         whole = covers(small)
         if not isinstance(value, Lit) or not whole:
             value = renamed(old, op.shape)
-            self.b.equations.append(Equation((value,), small, args, self.b.span, self.b.group))
+            self.b.define(value, small, args)
         return OneDirection(value, tuple([i for i in here if i is not None]), tuple(at), not whole)
 
     # -- results
@@ -323,12 +323,12 @@ def turned(b: Builder, whole: Var, count: int) -> Var:
     made, out = b.equations[at], renamed(whole, shape)
     if isinstance(made.op, Comprehension) and made.op.onto is None and all(whole not in e.args for e in b.equations):
         op = replace(made.op, write=(*made.op.write[count:], *made.op.write[:count]), shape=shape)
-        b.equations[at] = Equation((out,), op, made.args, made.span, made.group)
+        b.equations[at] = made.with_op(op, made.args, (out,))
         return out
     ranges, here = every_element(shape)
     read = Read(0, (*here[-count:], *here[:-count]))
     op = Comprehension(ranges=ranges, write=here, shape=shape, sources=(read,), body=identity_body())
-    b.equations.append(Equation((out,), op, (whole,), made.span, made.group))
+    b.equations.append(made.with_op(op, (whole,), (out,)))
     return out
 
 

@@ -129,6 +129,10 @@ class Comprehension(Primitive):
         """The sources that read an argument, with their positions."""
         return ((i, s) for i, s in enumerate(self.sources) if isinstance(s, Read))
 
+    def inputs(self) -> Iterator[tuple[Param, BodySource]]:
+        """The parameters of the body, each with its source."""
+        return zip(self.body.params, self.sources, strict=True)
+
     def kind(self, position: int) -> str:
         return "r"
 
@@ -270,7 +274,7 @@ def _runs_through(s: Affine, own: set[Index], extent: Affine, ranges: Mapping[In
         return False
     if isinstance(around := s.terms[0][0], Modulo):
         return s == affine(around) and spans[next(iter(own))] == extent == around.divisor
-    low = bounds(s, {i: (r.low, r.high - 1) for i, r in ranges.items()})[0]
+    low = bounds(s, ends_of(ranges.values()))[0]
     count = affine(1)
     for worth, span in found:
         if expanded(worth - count).number != 0:
@@ -282,6 +286,11 @@ def _runs_through(s: Affine, own: set[Index], extent: Affine, ranges: Mapping[In
 def ends_of(ranges: Iterable[Range]) -> Ends:
     """The first and last value of each index."""
     return {r.index: (r.low, r.high - 1) for r in ranges}
+
+
+def in_ranges(ranges: Iterable[Range]) -> list[Affine]:
+    """Expressions that are at least 0 where indices are in their ranges."""
+    return [x for r in ranges for x in (affine(r.index) - r.low, r.high - 1 - affine(r.index))]
 
 
 def implied(x: Affine, ends: Ends, guards: Iterable[Affine]) -> bool:
@@ -337,7 +346,7 @@ def in_reading_order(op: Comprehension) -> Comprehension:
 def _sources_in_order(op: Comprehension) -> Iterator[BodySource]:
     """The sources of a body from left to right, with repetition."""
     made = {e.outs[0]: e for e in op.body.equations}
-    sources = {p.var: s for p, s in zip(op.body.params, op.sources, strict=True)}
+    sources = {p.var: s for p, s in op.inputs()}
     stack, seen = [r.atom for r in op.body.results], set[Atom]()
     while stack:
         a = stack.pop()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from adcli.lang.ir import Atom, Lit, Param, Program, Shape, Var, shape_of
+from adcli.lang.ir import Atom, Atoms, Lit, Param, Program, Shape, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.errors import AdError
@@ -59,7 +59,7 @@ def filled(b: Builder, shape: Shape, value: float) -> Atom:
 
 
 def computed(b: Builder, op: Comprehension, function: Callable[..., Expr], read: Sequence[Element | Affine],
-             args: tuple[Atom, ...] = ()) -> Expr:
+             args: Atoms = ()) -> Expr:
     """Append a comprehension with the box and the write of `op`, whose value is a function of elements and of expressions of
     indices. Subscripts that go through integers read these in `args`."""
     inner, params, sources = Builder(), tuple([Param(Var(f"x{k}"), f"x{k}") for k in range(len(read))]), list[BodySource]()
@@ -73,13 +73,13 @@ def computed(b: Builder, op: Comprehension, function: Callable[..., Expr], read:
     return emit(b, replace(op, sources=tuple(sources), body=body_of(value.atom, params, inner.equations)), args)
 
 
-def emit(b: Builder, op: Comprehension, args: tuple[Atom, ...]) -> Expr:
+def emit(b: Builder, op: Comprehension, args: Atoms) -> Expr:
     """Append a comprehension without the sources and arguments that it does not use."""
     op, args = compact(op, args)
     return b.expr(b.emit(op, *args, shape=op.shape))
 
 
-def compact(op: Comprehension, args: tuple[Atom, ...]) -> tuple[Comprehension, tuple[Atom, ...]]:
+def compact(op: Comprehension, args: Atoms) -> tuple[Comprehension, Atoms]:
     """Dead code elimination of a comprehension: no operations of the body that its result does not need, sources that are unused
     then, and unused arguments."""
     used = {r.atom for r in op.body.results}
@@ -89,7 +89,7 @@ def compact(op: Comprehension, args: tuple[Atom, ...]) -> tuple[Comprehension, t
     equations = tuple(e for e in op.body.equations if not used.isdisjoint(e.outs))
     if len(equations) < len(op.body.equations):
         op = replace(op, body=replace(op.body, equations=equations))
-    kept = [(p, s) for p, s in zip(op.body.params, op.sources, strict=True) if p.var in used]
+    kept = [(p, s) for p, s in op.inputs() if p.var in used]
     if len(kept) < len(op.sources):
         op = replace(op, sources=tuple(s for _, s in kept), body=replace(op.body, params=tuple(p for p, _ in kept)))
     needed = sorted(set(arguments(op)))

@@ -78,7 +78,7 @@ def term_form(op: Comprehension, args: Sequence[Atom]) -> tuple[tuple[object, ..
 
 def terms(op: Comprehension, args: Sequence[Atom]) -> tuple[tuple[object, ...], list[BodySource]]:
     """The form of a body, and its sources in the order in which it names them."""
-    nodes, met = body_form(op.body, {p.var: key(s, args) for p, s in zip(op.body.params, op.sources, strict=True)})
+    nodes, met = body_form(op.body, {p.var: key(s, args) for p, s in op.inputs()})
     sources = dict(zip([key(s, args) for s in op.sources], op.sources, strict=True))
     return nodes, [sources[k] for k in met]
 

@@ -41,7 +41,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import ClassVar, TypeVar
 
-from adcli.lang.ir import Atom, Equation, Param, Primitive, Var, shape_of
+from adcli.lang.ir import Atom, Atoms, Equation, Param, Primitive, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, atoms
 from adcli.lang.ir.records import named_record
 from adcli.lang.operations.comprehension import Agreement, Comprehension, Range, Read, Subscript, nested_reads
@@ -157,7 +157,7 @@ def trailing(e: Equation[MatrixOperation]) -> tuple[Affine, ...]:
     return e.op.shape[len(e.op.write):]
 
 
-def compacted(op: MatrixOperation, args: tuple[Atom, ...]) -> tuple[MatrixOperation, tuple[Atom, ...]]:
+def compacted(op: MatrixOperation, args: Atoms) -> tuple[MatrixOperation, Atoms]:
     """The operation and its arguments without those that it does not use."""
     needed = sorted({s.arg for s in nested_reads((*op.sources, *op.write))})
     if len(needed) == len(args):

@@ -83,7 +83,7 @@ class Recurrence(Primitive):
                         until=None if self.until is None else kept.index(self.until),
                         statements=tuple([s for s in self.statements if s.outs[0] in alive]))
         args = (*[e.args[i] for i in kept], *[e.args[count + i] for i in constants])
-        return Equation(tuple([e.outs[i] for i in kept]), small, args, e.span, e.group)
+        return e.with_op(small, args, tuple([e.outs[i] for i in kept]))
 
 
 def signature_of(histories: int) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
+from adcli.lang.ir import Atom, Atoms, Equation, Lit, Param, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, expanded, product
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.names import Names
@@ -76,7 +76,7 @@ def _in_loop(e: Equation, op: Recurrence) -> Equation:
     histories = (*op.histories, *more)
     made = replace(op, histories=histories, statements=tuple(statements), signature=signature_of(len(histories)))
     args = (*e.args[:count], *[Lit(0.0)] * len(more), *e.args[count:])
-    return Equation((*e.outs, *[Var(None, True, shape=v.shape) for v in more]), made, args, e.span, e.group)
+    return e.with_op(made, args, (*e.outs, *[Var(None, True, shape=v.shape) for v in more]))
 
 
 def _parts(e: Equation, op: Comprehension, largest: Var, total: Var, ranges: tuple[Range, ...],
@@ -85,9 +85,9 @@ def _parts(e: Equation, op: Comprehension, largest: Var, total: Var, ranges: tup
     sums = replace(op, reduction="+", sources=(*op.sources, Read(len(e.args), op.write)), body=_exponential(op.body))
     last = Comprehension(ranges=ranges, write=here, shape=op.shape, reduction="=", sources=(Read(0, here), Read(1, here)),
                          body=_logarithm())
-    return (Equation((largest,), replace(op, reduction="max"), e.args, e.span, e.group),
-            Equation((total,), sums, (*e.args, largest), e.span, e.group),
-            Equation(e.outs, last, (largest, total), e.span, e.group))
+    return (e.with_op(replace(op, reduction="max"), e.args, (largest,)),
+            e.with_op(sums, (*e.args, largest), (total,)),
+            e.with_op(last, (largest, total)))
 
 
 def _exponential(body: Program) -> Program:
@@ -120,7 +120,7 @@ def _shift(m: Expr) -> Expr:
 # Element i of the result is that of all points below i; run downwards it is that of all points from i on. Either costs as many
 # operations as there are points.
 
-def running(b: Builder, terms: Comprehension, args: tuple[Atom, ...], down: bool, name: str | None = None) -> Var:
+def running(b: Builder, terms: Comprehension, args: Atoms, down: bool, name: str | None = None) -> Var:
     """The partial results of a reduction along the first range of `terms`, whose low end is a number; the other indices have a
     dimension each behind that, and no guard leaves out a point."""
     along, *others = terms.ranges
@@ -137,7 +137,7 @@ def running(b: Builder, terms: Comprehension, args: tuple[Atom, ...], down: bool
     statement = Equation((inside,), step, (*known, inside), b.span)
     loop = Recurrence(signature=signature_of(1), step=along.index, low=along.low, high=along.high, down=down,
                       histories=(inside,), constants=tuple(constants.values()), statements=(statement,))
-    b.equations.append(Equation((out,), loop, (start, *constants), b.span, b.group))
+    b.define(out, loop, (start, *constants))
     return out
 
 
@@ -156,8 +156,8 @@ def _combined(terms: Comprehension) -> Program:
     return body_of(made, (*terms.body.params, Param(last, name)), (*terms.body.equations, line))
 
 
-def in_a_row(b: Builder, op: Comprehension, args: tuple[Atom, ...], shared: tuple[Range, ...]
-             ) -> tuple[Comprehension, tuple[Atom, ...], Affine]:
+def in_a_row(b: Builder, op: Comprehension, args: Atoms, shared: tuple[Range, ...]
+             ) -> tuple[Comprehension, Atoms, Affine]:
     """The values of a reduction's body for `running`: one range for all points that meet in an element, in front of the `shared`
     ranges, and the place of a point in it. Points that guards leave out have the neutral value."""
     own = [r for r in op.ranges if r not in shared]

@@ -13,7 +13,7 @@ from functools import reduce
 from operator import and_
 from typing import NamedTuple
 
-from adcli.lang.ir import DOMAIN, SINGULAR, Atom, Equation, Lit, Program, Result, Var, shape_of
+from adcli.lang.ir import DOMAIN, SINGULAR, Atom, Atoms, Equation, Lit, Program, Result, Var, shape_of
 from adcli.lang.ir.affine import affine
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.primitives import abs_, select
@@ -83,8 +83,8 @@ class _Found:
         self.results.append(Result(f"r{len(self.results)}", atom))
         return self.results[-1].name
 
-    def place(self, kind: str, e: Equation, level: Atom, at: tuple[tuple[Range, ...], tuple[Atom, ...]] = ((), ()),
-              values: tuple[Atom, ...] = (), known: Activity | None = None) -> None:
+    def place(self, kind: str, e: Equation, level: Atom, at: tuple[tuple[Range, ...], Atoms] = ((), ()),
+              values: Atoms = (), known: Activity | None = None) -> None:
         """Enter a place `at` indices of these ranges."""
         met, (ranges, indices) = self.name(level), at
         self.places.append(Place(kind, e, met, ranges, tuple(map(self.name, indices)), tuple(map(self.name, values)), known))
@@ -174,7 +174,7 @@ def _point(body: BodyBuilder, inside: Inside, value: Expr, level: Atom) -> Itera
         yield found
 
 
-def _there(inside: Inside, place: tuple[Atom, ...]) -> Iterator[Atom]:
+def _there(inside: Inside, place: Atoms) -> Iterator[Atom]:
     """The values of the sources of the body at a point."""
     body = inside.body
     here: Expr | None = None

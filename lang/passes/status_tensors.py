@@ -387,7 +387,7 @@ def unmoved(e: Equation[Comprehension]) -> set[Equation]:
     between those there is nothing to jump over."""
     op = e.op
     fixed: set[Atom] = set()
-    for p, s in zip(op.body.params, op.sources, strict=True):
+    for p, s in op.inputs():
         a = e.args[s.arg] if isinstance(s, Read) else None
         if a is None or (isinstance(a, Var) and a.integer):
             fixed.add(p.var)

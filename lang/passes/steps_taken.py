@@ -258,4 +258,4 @@ def _counting(x: Equation[Recurrence], cut: LoopCut) -> tuple[Equation, Var]:
                          sources=(Read(0, (here,)), Read(1, (here,)), here + 1 - op.low))
     counting = replace(op, signature=signature_of(count + 1), histories=(*op.histories, inner),
                        statements=(*op.statements, Equation((inner,), made, (done, inner))))
-    return Equation((*x.outs, outer), counting, (*x.args[:count], Lit(0.0), *x.args[count:]), x.span, x.group), outer
+    return x.with_op(counting, (*x.args[:count], Lit(0.0), *x.args[count:]), (*x.outs, outer)), outer

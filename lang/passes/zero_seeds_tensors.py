@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import reduce
 
-from adcli.lang.ir import Atom, Equation, Lit, Param, Var, shape_of
+from adcli.lang.ir import Atom, Atoms, Equation, Lit, Param, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine, linear, never_negative, slope
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.primitives import TABLE, select
@@ -17,7 +17,7 @@ from adcli.lang.modes.guards import can_be_infinite
 from adcli.lang.modes.matrix_rules import spread
 from adcli.lang.modes.recurrence_rules import everywhere
 from adcli.lang.modes.systems import StepSystem
-from adcli.lang.operations.comprehension import BodySource, Comprehension, Range, Read, body_of, ends_of
+from adcli.lang.operations.comprehension import BodySource, Comprehension, Range, Read, body_of, ends_of, in_ranges
 from adcli.lang.operations.elementwise import compact, elementwise, emit
 from adcli.lang.operations.matrix import MatrixOperation
 from adcli.lang.operations.recurrence import Recurrence, active_histories, step_places, whole_statements, without_onto
@@ -59,7 +59,7 @@ def _gated(gate: Gate, e: Equation, op: Comprehension) -> tuple[Equation, BodyBu
     return Equation(e.outs, tight, args, e.span), body, exists
 
 
-def _terms(op: Comprehension, body: BodyBuilder, exists: Var | None) -> tuple[Comprehension, tuple[Atom, ...]]:
+def _terms(op: Comprehension, body: BodyBuilder, exists: Var | None) -> tuple[Comprehension, Atoms]:
     """How many terms of each element exist, or whether the one does."""
     there: Atom = Lit(0.0) if exists is None else _number(body.b, exists)
     program = body_of(there, body.params, body.b.equations)
@@ -169,17 +169,17 @@ def _number(b: Builder, flag: Atom) -> Atom:
 # with are left out of its sum, and guards say that there is a point for the others.
 
 OR = TABLE["or"]
-Applied = tuple[Comprehension, tuple[Atom, ...]]
+Applied = tuple[Comprehension, Atoms]
 """A comprehension and its arguments."""
 
 
-def in_parts(b: Builder, op: Comprehension, args: tuple[Atom, ...], exists: Var) -> Applied | None:
+def in_parts(b: Builder, op: Comprehension, args: Atoms, exists: Var) -> Applied | None:
     """A tensor that is not zero where a sum has a term for which `exists`, a truth value of its body, holds: sums over fewer
     indices, which are emitted; None where there are none."""
     kept = indices_of(op.write)
     if op.reduction != "+" or not all(isinstance(s, Affine) for s in op.write) or not closed(op.ranges, kept):
         return None
-    conditions = [*op.guards, *(c for r in op.ranges for c in inside(r))]
+    conditions = [*op.guards, *in_ranges(op.ranges)]
     bound = {i for c in conditions if not kept.issuperset(c.indices()) for i in c.indices()} & kept
     questions: dict[frozenset[Index], list[Var]] = {}
     for v in alternatives(op.body.equations, exists):
@@ -248,17 +248,12 @@ def asked_along(op: Comprehension, truth: Var) -> set[Index]:
     for e in reversed(op.body.equations):
         if not needed.isdisjoint(e.outs):
             needed.update(e.args)
-    return indices_of([s for p, s in zip(op.body.params, op.sources, strict=True) if p.var in needed])
+    return indices_of([s for p, s in op.inputs() if p.var in needed])
 
 
 def indices_of(sources: Iterable[BodySource]) -> set[Index]:
     """The indices in sources or subscripts, those inside of what is read too."""
     return {i for s in sources for i in (indices_of(s.subscripts) if isinstance(s, Read) else s.indices())}
-
-
-def inside(r: Range) -> tuple[Affine, Affine]:
-    """The conditions on an index in its range."""
-    return affine(r.index) - r.low, r.high - 1 - affine(r.index)
 
 
 def closed(ranges: Iterable[Range], among: Collection[Index]) -> bool:

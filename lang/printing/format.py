@@ -7,10 +7,9 @@ collected in pieces from a stack of what is still to be written, so deep and lon
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from adcli.lang.ir.notation import ALIASES, ATOM, COMPARISON, INDENT, INFIX, NOT, OR, POWER, PRODUCT, TERNARY, UNARY
-from adcli.lang.ir.records import paused
+from adcli.lang.ir.records import paused, plain_record
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
 from adcli.lang.tree.nodes import (
     LIST,
@@ -51,7 +50,7 @@ def format_tree(tree: Tree, style: str = "infix") -> str:
     return merged(tree, [e for s in tree.statements for e in writer.statement(s, "")])
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@plain_record
 class TextLine:
     """A line to be written for the source text `start`..`end`; `edge` joins it to the line before or after it."""
 

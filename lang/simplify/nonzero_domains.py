@@ -15,10 +15,10 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from adcli.lang.ir import Atom, Equation, Lit, Shape, Var, shape_of
+from adcli.lang.ir import Atom, Atoms, Equation, Lit, Shape, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.operations.comprehension import Comprehension, Ends, Read, all_fixed, ends_of, implied, needed_guards
+from adcli.lang.operations.comprehension import Comprehension, Ends, Read, all_fixed, ends_of, implied, in_ranges, needed_guards
 from adcli.lang.operations.elementwise import every_element
 from adcli.lang.operations.recurrence import Recurrence, whole_statements, without_onto
 
@@ -46,7 +46,7 @@ def split(conditions: Support) -> tuple[tuple[Affine, ...], tuple[Var, ...]]:
 
 # ---------------------------------------------------------------- what is known of a tensor
 
-def support_of(op: Comprehension, args: tuple[Atom, ...], known: Supports) -> Support | None:
+def support_of(op: Comprehension, args: Atoms, known: Supports) -> Support | None:
     """The support of what a comprehension makes; None where it is not known. What has one that is known is nowhere negative."""
     value = op.body.results[0].atom
     if len(op.shape) > len(PLACES) or op.reduction not in ("=", "+"):
@@ -62,13 +62,13 @@ def support_of(op: Comprehension, args: tuple[Atom, ...], known: Supports) -> Su
     return None if places is None else (*places, *dict.fromkeys(numbers))
 
 
-def where_positive(op: Comprehension, args: tuple[Atom, ...], known: Supports) -> Support | None:
+def where_positive(op: Comprehension, args: Atoms, known: Supports) -> Support | None:
     """The conditions under which the value of a body is more than 0, where it is 0 otherwise; None where that is not known."""
     ends, found = ends_of(op.ranges), dict[Atom, Support]()
 
     def of(a: Atom) -> Support | None:
         return () if isinstance(a, Lit) and a.value > 0 else found.get(a)
-    for p, s in zip(op.body.params, op.sources, strict=True):
+    for p, s in op.inputs():
         if isinstance(s, Read) and (there := at(s, args, known)) is not None:
             found[p.var] = there
     for e in op.body.equations:
@@ -87,7 +87,7 @@ def where_positive(op: Comprehension, args: tuple[Atom, ...], known: Supports) -
     return of(op.body.results[0].atom)
 
 
-def at(s: Read, args: tuple[Atom, ...], known: Supports) -> Support | None:
+def at(s: Read, args: Atoms, known: Supports) -> Support | None:
     """The conditions under which an element that is read is not zero; None where they are not known."""
     conditions = known.get(args[s.arg])
     by: dict[Index | str, Affine] = {p: x for p, x in zip(PLACES, s.subscripts, strict=False) if isinstance(x, Affine)}
@@ -113,7 +113,7 @@ def written(op: Comprehension) -> tuple[Affine, ...] | None:
         if len(found) > 1 or i in by or sign not in (1, -1) or i in atoms(rest):
             return None
         by[i] = (affine(place) - rest) * sign
-    conditions += [c for r in op.ranges for c in (affine(r.index) - r.low, r.high - 1 - affine(r.index))]
+    conditions += in_ranges(op.ranges)
     left: list[Affine] | None = [*conditions, *op.guards]
     for i in op.indices:
         if i not in by and left is not None:
@@ -160,7 +160,7 @@ def cleared(zeros: tuple[Affine, ...] | None, before: Support, shape: Shape) -> 
 
 # ---------------------------------------------------------------- what reads it
 
-def decided(op: Comprehension, args: tuple[Atom, ...], known: Supports) -> dict[Atom, Atom]:
+def decided(op: Comprehension, args: Atoms, known: Supports) -> dict[Atom, Atom]:
     """The parameters of a body that are only asked whether they are zero, and are so nowhere or everywhere: 1 or 0 for them."""
     found: dict[Atom, Atom] = {}
     ends = ends_of(op.ranges)
@@ -172,11 +172,11 @@ def decided(op: Comprehension, args: tuple[Atom, ...], known: Supports) -> dict[
     return found
 
 
-def by_number(op: Comprehension, args: tuple[Atom, ...], known: Supports, limited: Limited
-              ) -> tuple[Comprehension, tuple[Atom, ...]]:
+def by_number(op: Comprehension, args: Atoms, known: Supports, limited: Limited
+              ) -> tuple[Comprehension, Atoms]:
     """The comprehension with a number in place of what is only asked whether it is zero, and is so at all points or at none."""
     ends, sources, questions = ends_of(op.ranges), list(op.sources), asked(op, args, known)
-    for k, (p, s) in enumerate(zip(op.body.params, op.sources, strict=True)):
+    for k, (p, s) in enumerate(op.inputs()):
         places, numbers = split(questions.get(p.var, ()))
         left = tuple(dict.fromkeys([c for c in places if not follows(c, ends, op.guards)]))
         if len(numbers) == 1 and isinstance(s, Read) and args[s.arg] is not numbers[0] and not any(c.indices() for c in left):
@@ -184,7 +184,7 @@ def by_number(op: Comprehension, args: tuple[Atom, ...], known: Supports, limite
     return replace(op, sources=tuple(sources)), args
 
 
-def guarded(op: Comprehension, args: tuple[Atom, ...], known: Supports) -> tuple[Comprehension, dict[Atom, Atom]]:
+def guarded(op: Comprehension, args: Atoms, known: Supports) -> tuple[Comprehension, dict[Atom, Atom]]:
     """The comprehension with what its whole body is under as guards, and the parameters that are not zero then."""
     if op.onto is not None or not (op.reduction == "+" or (op.reduction == "=" and all_fixed(op.ranges, op.write))):
         return op, {}
@@ -202,12 +202,12 @@ def guarded(op: Comprehension, args: tuple[Atom, ...], known: Supports) -> tuple
     return replace(op, guards=needed_guards(op.guards, op.ranges)), whole
 
 
-def asked(op: Comprehension, args: tuple[Atom, ...], known: Supports) -> dict[Atom, Support]:
+def asked(op: Comprehension, args: Atoms, known: Supports) -> dict[Atom, Support]:
     """The parameters of a body that are only compared with 0, whose support is known, with its conditions at the point."""
     if known.keys().isdisjoint(args):
         return {}
     found: dict[Atom, Support] = {}
-    for p, s in zip(op.body.params, op.sources, strict=True):
+    for p, s in op.inputs():
         if isinstance(s, Read) and (there := at(s, args, known)) is not None:
             found[p.var] = there
     for e in op.body.equations:

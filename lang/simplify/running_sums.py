@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from adcli.lang.ir import Atom, Equation
+from adcli.lang.ir import Atoms, Equation
 from adcli.lang.ir.affine import Affine, Index, affine, bounds, never_negative
 from adcli.lang.ir.build import Builder
 from adcli.lang.operations.comprehension import (
@@ -63,7 +63,7 @@ def linear(e: Equation[Comprehension], fewest: int, agreed: Mapping[Index | str,
                    onto=None if op.onto is None else 1)
     onto = () if op.onto is None else (e.args[op.onto],)
     yield from b.equations
-    yield Equation(e.outs, copy, (partial, *onto), e.span, e.group)
+    yield e.with_op(copy, (partial, *onto))
 
 
 def triangle(op: Comprehension) -> Triangle | None:
@@ -94,8 +94,8 @@ def _few(found: Triangle, fewest: int) -> bool:
     return n is not None and m is not None and n * m < fewest
 
 
-def _terms(b: Builder, op: Comprehension, args: tuple[Atom, ...], along: Range, shared: tuple[Range, ...]
-           ) -> tuple[Comprehension, tuple[Atom, ...]]:
+def _terms(b: Builder, op: Comprehension, args: Atoms, along: Range, shared: tuple[Range, ...]
+           ) -> tuple[Comprehension, Atoms]:
     """What is added step by step: elements that are there, or a tensor of what is made of them, other indices reduced."""
     fixed = fixed_indices(op.ranges, op.write)
     others = tuple([r for r in op.ranges if r.index not in fixed and r.index is not along.index])

@@ -18,7 +18,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
+from adcli.lang.ir import Atom, Atoms, Equation, Lit, Primitive, Program, Var
 from adcli.lang.ir.primitives import INDEX_POWER, TABLE
 from adcli.lang.ir.rounded import Rounded, folded
 
@@ -90,7 +90,7 @@ class Folder:
         number, now, entered, append = self.number, env.get, self.seen.setdefault, self.equations.append
         a: Atom | None
         b: Atom | None
-        args: tuple[Atom, ...]
+        args: Atoms
         for e in equations:
             op = e.op
             if op in PLAIN_OPERATIONS:
@@ -158,7 +158,7 @@ class Folder:
         key = self.value_key(e.op, e.args)
         return (*key, *[out.whole for out in e.outs]) if any(out.whole for out in e.outs) else key
 
-    def value_key(self, op: Primitive, args: tuple[Atom, ...]) -> ValueKey:
+    def value_key(self, op: Primitive, args: Atoms) -> ValueKey:
         """Equal for operations that compute the same of the same arguments."""
         if len(args) == 1 and type(args[0]) is Var and type(op) is Primitive:
             return op, args[0]
@@ -222,11 +222,11 @@ CONSTANT: dict[str, Callable[..., float | None]] = {
 EXACT = (0.0, 1.0, -1.0)
 """Constants beside which an operation on a variable can be exact."""
 
-Fold = Callable[[Folder, Equation, tuple[Atom, ...]], Atom | None]
+Fold = Callable[[Folder, Equation, Atoms], Atom | None]
 """The atom that an equation with these arguments comes to, or None if it must be computed as it stands."""
 
 
-def _of_constants(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Lit | None:
+def _of_constants(f: Folder, e: Equation, args: Atoms) -> Lit | None:
     """An operation on constants alone."""
     constants = [f.constant(a) for a in args if isinstance(a, Lit)]
     if len(constants) < len(args):
@@ -249,7 +249,7 @@ def _is(atom: Atom, value: float) -> bool:
 def _binary(constants: Fold, variables: Fold) -> Fold:
     """The fold of an operation of two arguments: as one of constants alone, by what is exact where one is a constant, by the
     signs of variables."""
-    def rule(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+    def rule(f: Folder, e: Equation, args: Atoms) -> Atom | None:
         x, y = args
         found = None
         if type(x) is Lit and type(y) is Lit:
@@ -262,7 +262,7 @@ def _binary(constants: Fold, variables: Fold) -> Fold:
     return rule
 
 
-def one_product(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+def one_product(f: Folder, e: Equation, args: Atoms) -> Atom | None:
     """c·(2·x), 2·(c·x) and c·x + c·x as the product (2c)·x, where c is a whole number, and so with other powers of two.
 
     The bits are the same for every x: scaling by a power of two commutes with rounding but where the result is subnormal, and
@@ -285,7 +285,7 @@ def one_product(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
     return f.keep(Equation(e.outs, MUL, whole, e.span, e.group))
 
 
-def factor(args: tuple[Atom, ...]) -> tuple[Lit, Atom] | None:
+def factor(args: Atoms) -> tuple[Lit, Atom] | None:
     """The constant of a product, and the other factor."""
     x, y = args
     return (x, y) if type(x) is Lit else (y, x) if type(y) is Lit else None
@@ -297,27 +297,27 @@ def exact_together(c: float, d: float) -> bool:
             and 0.5 in (abs(math.frexp(c)[0]), abs(math.frexp(d)[0])))
 
 
-def _added_constant(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+def _added_constant(f: Folder, e: Equation, args: Atoms) -> Atom | None:
     x, y = args
     return y if _is(x, -0.0) else x if _is(y, -0.0) else None
 
 
-def _added_signs(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom:
+def _added_signs(f: Folder, e: Equation, args: Atoms) -> Atom:
     x, y = args
     return f.again(e, SUB, x, f.opposite[y]) if y in f.opposite else f.again(e, SUB, y, f.opposite[x])
 
 
-def _subtracted_constant(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+def _subtracted_constant(f: Folder, e: Equation, args: Atoms) -> Atom | None:
     x, y = args
     return x if _is(y, 0.0) else f.again(e, NEG, y) if _is(x, -0.0) else None
 
 
-def _subtracted_signs(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+def _subtracted_signs(f: Folder, e: Equation, args: Atoms) -> Atom | None:
     x, y = args
     return f.again(e, ADD, x, f.opposite[y]) if y in f.opposite else None
 
 
-def _multiplied_constant(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+def _multiplied_constant(f: Folder, e: Equation, args: Atoms) -> Atom | None:
     x, y = args
     if _is(x, 1.0):
         return y
@@ -326,12 +326,12 @@ def _multiplied_constant(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom
     return x if _is(y, 1.0) else f.again(e, NEG, x) if _is(y, -1.0) else None
 
 
-def _divided_constant(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+def _divided_constant(f: Folder, e: Equation, args: Atoms) -> Atom | None:
     x, y = args
     return x if _is(y, 1.0) else f.again(e, NEG, x) if _is(y, -1.0) else None
 
 
-def _signs(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+def _signs(f: Folder, e: Equation, args: Atoms) -> Atom | None:
     """Signs that meet in a product or quotient. A sign alone stays where it is: moved out of the product, it would change
     the sign of a zero in the derivative, where −(a − b) is not b − a."""
     (x, y), opposite = args, f.opposite
@@ -342,12 +342,12 @@ def _signs(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
     return f.again(e, e.op, f.negated(x), opposite[y]) if isinstance(x, Lit) else None
 
 
-def _neg(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+def _neg(f: Folder, e: Equation, args: Atoms) -> Atom | None:
     x, = args
     return f.negated(x) if isinstance(x, Lit) else f.opposite.get(x)
 
 
-def _pown(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+def _pown(f: Folder, e: Equation, args: Atoms) -> Atom | None:
     x, n = args
     if _is(n, 1.0):
         return x
@@ -356,7 +356,7 @@ def _pown(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
     return f.again(e, MUL, x, x) if _is(n, 2.0) else None
 
 
-def _pow(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+def _pow(f: Folder, e: Equation, args: Atoms) -> Atom | None:
     """A literal integer as exponent means `pown`, which rounds otherwise, so a computed one stays so."""
     x, n = args
     if isinstance(e.args[1], Lit) or not isinstance(n, Lit) or n.integer is None:
@@ -365,7 +365,7 @@ def _pow(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
     return f.keep(e.with_args((x, computed)))
 
 
-def _select(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+def _select(f: Folder, e: Equation, args: Atoms) -> Atom | None:
     c, x, y = args
     if x is y or (isinstance(x, Lit) and isinstance(y, Lit) and identity(x) == identity(y)):
         return x
@@ -384,21 +384,21 @@ def _select(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
 
 def _compare(holds: Callable[[float, float], bool]) -> Fold:
     """A comparison of constants; only `select` makes use of it."""
-    def learn(f: Folder, e: Equation, args: tuple[Atom, ...]) -> None:
+    def learn(f: Folder, e: Equation, args: Atoms) -> None:
         x, y = args
         if isinstance(x, Lit) and isinstance(y, Lit) and Rounded not in (type(x.value), type(y.value)):
             f.known[e.outs[0]] = holds(x.value, y.value)
     return learn
 
 
-def _not(f: Folder, e: Equation, args: tuple[Atom, ...]) -> None:
+def _not(f: Folder, e: Equation, args: Atoms) -> None:
     if args[0] in f.known:
         f.known[e.outs[0]] = not f.known[args[0]]
 
 
 def _joined(dominant: bool) -> Fold:
     """`or`, which one true part makes true, or `and`, which one false part makes false; beside another part it is that part."""
-    def learn(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+    def learn(f: Folder, e: Equation, args: Atoms) -> Atom | None:
         truths = [f.known.get(a) for a in args]
         if dominant in truths:
             f.known[e.outs[0]] = dominant

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
-from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
+from adcli.lang.ir import Atom, Atoms, Equation, Lit, Param, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, bounds, substituted
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.primitives import select
-from adcli.lang.operations.comprehension import BodySource, Comprehension, Read, body_of, covers, needed_guards
+from adcli.lang.operations.comprehension import BodySource, Comprehension, Read, body_of, covers, ends_of, needed_guards
 from adcli.lang.operations.elementwise import compact
 from adcli.lang.operations.forms import loop_form
 from adcli.lang.operations.matrix import Boxed, MatrixOperation, elements_read
@@ -33,7 +33,7 @@ from adcli.lang.sizes.ranges import never_negative
 NOTHING_KNOWN: Supports = {}
 
 
-def enter(f: Folder, e: Equation, args: tuple[Atom, ...]) -> None:
+def enter(f: Folder, e: Equation, args: Atoms) -> None:
     """Enter an operation on tensors in simplified form, unless an equal one stands already."""
     if isinstance(e.op, Recurrence):
         _recurrence(f, e, args)
@@ -75,14 +75,14 @@ def body_structure(body: Program) -> ValueKey:
     return (len(body.params), *lines, part(body.results[0].atom))
 
 
-def _comprehension(f: Folder, e: Equation[Comprehension], args: tuple[Atom, ...]) -> Atom:
+def _comprehension(f: Folder, e: Equation[Comprehension], args: Atoms) -> Atom:
     """A comprehension with its body simplified; what it starts from, where it has no points."""
     op, args = normal(e.op, args, f.supports, partial(_limited, f))
     if op.onto is not None and empty(op):
         return args[op.onto]
     if op.onto is not None and op.reduction == "=" and covers(op):
         op, args = compact(replace(op, onto=None), args)
-    made = Equation(e.outs, op, _past_writes(f, e.with_args(args), op), e.span, e.group)
+    made = e.with_op(op, _past_writes(f, e.with_args(args), op))
     if op.onto is not None:
         f.onto[made.outs[0]] = made
     value, support = f.keep(made), support_of(op, args, f.supports)
@@ -104,10 +104,10 @@ def _asking_numbers(f: Folder, e: Equation[Recurrence]) -> Equation:
             if added:
                 args = (*s.args, *[constants[n] for n in added])
                 asking, args = compact(replace(asking, body=simplify(asking.body, _sources_known(asking, args, {}))), args)
-                s = Equation(s.outs, asking, args, s.span, s.group)
+                s = s.with_op(asking, args)
         statements.append(s)
     small = replace(op, constants=tuple(constants.values()), statements=tuple(statements))
-    return Equation(e.outs, small, (*e.args[:len(op.histories)], *constants), e.span, e.group)
+    return e.with_op(small, (*e.args[:len(op.histories)], *constants))
 
 
 def _limited(f: Folder, number: Var, conditions: tuple[Affine, ...]) -> Var:
@@ -124,7 +124,7 @@ def _limited(f: Folder, number: Var, conditions: tuple[Affine, ...]) -> Var:
     return made
 
 
-def _past_writes(f: Folder, e: Equation, op: Comprehension) -> tuple[Atom, ...]:
+def _past_writes(f: Folder, e: Equation, op: Comprehension) -> Atoms:
     """The arguments of a comprehension, each as it was before it was written at other elements than are read here."""
     found = list(e.args)
     for i, a in enumerate(e.args):
@@ -134,7 +134,7 @@ def _past_writes(f: Folder, e: Equation, op: Comprehension) -> tuple[Atom, ...]:
     return tuple(found)
 
 
-def _recurrence(f: Folder, e: Equation[Recurrence], args: tuple[Atom, ...]) -> None:
+def _recurrence(f: Folder, e: Equation[Recurrence], args: Atoms) -> None:
     """Enter a recurrence with what its statements share, unless an equal one stands already; an operation beside it that is one
     of its statements again is the history that this writes."""
     given = zip(e.op.constants, args[len(e.op.histories):], strict=True)
@@ -157,8 +157,8 @@ def _recurrence(f: Folder, e: Equation[Recurrence], args: tuple[Atom, ...]) -> N
         f.seen.setdefault(f.value_key(s.op, s.args), made.outs[i])
 
 
-def normal(op: Comprehension, args: tuple[Atom, ...], supports: Supports = NOTHING_KNOWN, limited: Limited | None = None
-           ) -> tuple[Comprehension, tuple[Atom, ...]]:
+def normal(op: Comprehension, args: Atoms, supports: Supports = NOTHING_KNOWN, limited: Limited | None = None
+           ) -> tuple[Comprehension, Atoms]:
     """Simplify a comprehension: its body, without sources, arguments and guards that it does not need. A statement
     of a loop, where elements that no point writes are not 0, has no numbers that are `limited`."""
     known = decided(op, args, supports) if supports else {}
@@ -171,10 +171,10 @@ def normal(op: Comprehension, args: tuple[Atom, ...], supports: Supports = NOTHI
     return compact(op, args)
 
 
-def _sources_known(op: Comprehension, args: tuple[Atom, ...], known: Mapping[Atom, Atom]) -> dict[Atom, Atom]:
+def _sources_known(op: Comprehension, args: Atoms, known: Mapping[Atom, Atom]) -> dict[Atom, Atom]:
     """Known values of the parameters of a body, with those that are constants, or the same as others."""
     found, first = dict(known), dict[object, Var]()
-    for p, s in zip(op.body.params, op.sources, strict=True):
+    for p, s in op.inputs():
         constant = known.get(p.var) or _constant(s, args)
         if constant is not None:
             found[p.var] = constant
@@ -191,14 +191,14 @@ def empty(op: Comprehension) -> bool:
     return any(g.number is not None and g.number < 0 for g in op.guards) or any(n is not None and n <= 0 for n in lengths)
 
 
-def _constant(s: BodySource, args: tuple[Atom, ...]) -> Lit | None:
+def _constant(s: BodySource, args: Atoms) -> Lit | None:
     if isinstance(s, Read):
         atom = args[s.arg]
         return atom if isinstance(atom, Lit) else None
     return None if s.number is None else Lit(float(s.number))
 
 
-def read_form(s: BodySource, args: tuple[Atom, ...]) -> object:
+def read_form(s: BodySource, args: Atoms) -> object:
     """A key, equal for sources of equal value: the argument is known by its value."""
     return (id(args[s.arg]), *[read_form(x, args) for x in s.subscripts]) if isinstance(s, Read) else s
 
@@ -210,13 +210,13 @@ def read_form(s: BodySource, args: tuple[Atom, ...]) -> object:
 # Nothing here changes a bit: a statement is dropped where another one gives the same elements the same values, or where nothing
 # that is needed reads what it writes.
 
-Normal = Callable[[Boxed, tuple[Atom, ...]], tuple[Boxed, tuple[Atom, ...]]]
+Normal = Callable[[Boxed, Atoms], tuple[Boxed, Atoms]]
 """An operation with its arguments in simplified form."""
-Key = Callable[[Boxed, tuple[Atom, ...]], object]
+Key = Callable[[Boxed, Atoms], object]
 """A key, equal for comprehensions that compute the same of the same arguments."""
 
 
-def shared(e: Equation[Recurrence], args: tuple[Atom, ...], normal: Normal, key: Key) -> tuple[Equation, dict[Atom, Atom]]:
+def shared(e: Equation[Recurrence], args: Atoms, normal: Normal, key: Key) -> tuple[Equation, dict[Atom, Atom]]:
     """A recurrence with simplified statements, each history with a value of its own, and constants among the arguments in the
     statements; and the results that are another one."""
     op = e.op
@@ -239,14 +239,13 @@ def shared(e: Equation[Recurrence], args: tuple[Atom, ...], normal: Normal, key:
             if earlier is not history:
                 env[history], same[outs[history]] = earlier, outs[earlier]
                 continue
-        statements.append(Equation(s.outs, inner_op, inner_args, s.span, s.group))
+        statements.append(s.with_op(inner_op, inner_args))
     kept = [h for h in op.histories if h not in env]
     constants = [c for c in op.constants if env[c] is c]
     read = dict(zip(op.constants, args[count:], strict=True))
     small = replace(op, signature=signature_of(len(kept)), histories=tuple(kept), constants=tuple(constants),
                     statements=tuple(statements), until=None if last is None else kept.index(last))
-    made = Equation(tuple([outs[h] for h in kept]), small, (*[starts[h] for h in kept], *[read[c] for c in constants]),
-                    e.span, e.group)
+    made = e.with_op(small, (*[starts[h] for h in kept], *[read[c] for c in constants]), tuple([outs[h] for h in kept]))
     return made, same
 
 
@@ -273,8 +272,8 @@ def read_past(e: Equation[Comprehension], position: int, made: Equation[Comprehe
     op, written = e.op, made.op
     if op.onto == position:
         return False
-    atom, ends = e.args[position], {r.index: (r.low, r.high - 1) for r in op.ranges}
-    its = {r.index: (r.low, r.high - 1) for r in written.ranges}
+    atom, ends = e.args[position], ends_of(op.ranges)
+    its = ends_of(written.ranges)
     for a, subscripts in elements_read(e, op):
         if a is atom:
             pairs = [(x, y) for x, y in zip(subscripts, written.write, strict=True)

@@ -106,7 +106,7 @@ def as_read(e: Equation) -> Equation:
     elif isinstance(op, Recurrence):
         statements = tuple([statement_as_read(s, op.step) for s in op.statements])
         op = op if statements == op.statements else replace(op, statements=statements)
-    return e if op is e.op else Equation(e.outs, op, e.args, e.span, e.group)
+    return e if op is e.op else e.with_op(op, e.args)
 
 
 def statement_as_read(s: Equation, step: Index) -> Equation:
@@ -114,7 +114,7 @@ def statement_as_read(s: Equation, step: Index) -> Equation:
         return s
     op = in_reading_order(at_one_step(s.op, step))
     ranges = (s.op.ranges[0], *op.ranges)
-    return s if ranges == s.op.ranges else Equation(s.outs, replace(op, ranges=ranges), s.args, s.span, s.group)
+    return s if ranges == s.op.ranges else s.with_op(replace(op, ranges=ranges), s.args)
 
 
 def without_constants_in_steps(e: Equation[Recurrence]) -> Equation:
@@ -129,7 +129,7 @@ def without_constants_in_steps(e: Equation[Recurrence]) -> Equation:
     count, outs = len(op.histories), tuple([Var(v.name, True, shape=v.shape) for v in made])
     loop = replace(op, histories=(*op.histories, *made), statements=tuple(statements), signature=signature_of(count + len(made)))
     args = (*e.args[:count], *[Lit(0.0)] * len(made), *e.args[count:])
-    return Equation((*e.outs, *outs), loop, args, e.span, e.group)
+    return e.with_op(loop, args, (*e.outs, *outs))
 
 
 def constants_apart(s: Equation, op: Recurrence) -> list[Equation]:
@@ -151,7 +151,7 @@ def constants_apart(s: Equation, op: Recurrence) -> list[Equation]:
 
 def over_steps(e: Equation, steps: Range, outs: tuple[Var, ...], args: Sequence[Atom], **changes: object) -> Equation:
     """An equation of one step as a statement of a loop."""
-    return Equation(outs, replace(e.op, ranges=(steps, *e.op.ranges), **changes), tuple(args), e.span, e.group)
+    return e.with_op(replace(e.op, ranges=(steps, *e.op.ranges), **changes), args, outs)
 
 
 def ordered(e: Equation, agreed: Mapping[Index | str, Affine]) -> Iterator[Equation]:
@@ -410,4 +410,4 @@ def sum_of(e: Equation, op: Comprehension, earlier: EarlierSum, index: dict[Affi
     made = replace(op, ranges=ranges, guards=guards, sources=(source,), reduction="=" if once else "+",
                    body=body_of(sign[-1].outs[0] if sign else x.var, [x], sign), onto=None if op.onto is None else 1)
     args = (earlier.out,) if op.onto is None else (earlier.out, e.args[op.onto])
-    return Equation(e.outs, made, args, e.span, e.group)
+    return e.with_op(made, args)

@@ -71,7 +71,7 @@ def box_of(op: Comprehension, sources: Iterable[BodySource]) -> int:
 
 def boxes_of(op: Comprehension) -> dict[Atom, int]:
     """The ranges whose indices each value of a body has."""
-    boxes: dict[Atom, int] = {p.var: box_of(op, [s]) for p, s in zip(op.body.params, op.sources, strict=True)}
+    boxes: dict[Atom, int] = {p.var: box_of(op, [s]) for p, s in op.inputs()}
     for e in op.body.equations:
         boxes[e.outs[0]] = union(boxes.get(a, 0) for a in e.args)
     return boxes
@@ -112,7 +112,7 @@ def sources_of(op: Comprehension, values: Iterable[Atom]) -> list[BodySource]:
     for e in reversed(op.body.equations):
         if not needed.isdisjoint(e.outs):
             needed.update(e.args)
-    return [s for p, s in zip(op.body.params, op.sources, strict=True) if p.var in needed]
+    return [s for p, s in op.inputs() if p.var in needed]
 
 
 def reads_inside(e: Equation[Comprehension], sources: Iterable[BodySource], agreed: Mapping[Index | str, Affine]) -> bool:
@@ -210,7 +210,7 @@ class SplitSum:
         """Append an equation; the first one has what must agree, so that this is what is said where it does not."""
         op = op if self.done else replace(op, agreements=self.op.agreements)
         op, args = compact(in_reading_order(op), tuple(args))
-        self.done.append(Equation((out,), op, tuple(args), self.e.span, self.e.group))
+        self.done.append(self.e.with_op(op, args, (out,)))
 
     # An equation without indices, as equations of numbers.
 
@@ -218,7 +218,7 @@ class SplitSum:
         """Append a body as equations of numbers."""
         op, args = compact(op, tuple(args))
         env: dict[Atom, Atom] = {op.body.results[0].atom: self.e.outs[0]}
-        for p, s in zip(op.body.params, op.sources, strict=True):
+        for p, s in op.inputs():
             if isinstance(s, Read):
                 env[p.var] = self.identity(op, args, s) if s.subscripts else args[s.arg]
             else:
@@ -246,7 +246,7 @@ class SplitSum:
 
     def line(self, op: Primitive, *args: Atom) -> Var:
         """Append an equation of numbers."""
-        self.done.append(Equation((Var(None, True),), op, args, self.e.span, self.e.group))
+        self.done.append(self.e.with_op(op, args, (Var(None, True),)))
         return self.done[-1].outs[0]
 
     # Ranges and names.

@@ -8,12 +8,11 @@ Numbers are kept so small that no sum in an extent, a range, a guard or a subscr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from adcli.lang.ir import Equation, Program, Var, shape_of
 from adcli.lang.ir.affine import (
     Affine,
-    AffineAtom,
     Extreme,
     Floor,
     Index,
@@ -29,10 +28,11 @@ from adcli.lang.ir.affine import (
     text,
 )
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.records import value_record
+from adcli.lang.ir.records import plain_record, value_record
+from adcli.lang.operations.comprehension import ends_of, in_ranges
 from adcli.lang.operations.matrix import Boxed, accesses
 from adcli.lang.operations.recurrence import Recurrence, meetings, with_statements
-from adcli.lang.sizes.in_bounds import divisors, expressions
+from adcli.lang.sizes.in_bounds import divisors, expressions, magnitude
 from adcli.lang.sizes.proofs import proved
 from adcli.lang.sizes.ranges import Access, Domain, ends_in_doubt
 from adcli.lang.sizes.step_order import meeting_sizes
@@ -50,7 +50,7 @@ class Condition:
     given: tuple[Affine, ...] = ()
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@plain_record
 class SizeConditions:
     """Conditions on sizes.
 
@@ -133,9 +133,9 @@ def equal(e: Equation, op: Boxed) -> Iterator[tuple[Affine, Affine, str]]:
 def inside(e: Equation, op: Boxed, known: Sequence[Affine], found: SizeConditions,
            require: Callable[[Condition], None]) -> None:
     """Every subscript of an equation inside of its tensor: proved, asked of sizes, or kept as loose."""
-    ends = {r.index: (r.low, r.high - 1) for r in op.ranges}
+    ends = ends_of(op.ranges)
     some = tuple(r.high - r.low - 1 for r in op.ranges)
-    domain = [x for r in op.ranges for x in (affine(r.index) - r.low, r.high - 1 - affine(r.index))] + list(op.guards)
+    domain = [*in_ranges(op.ranges), *op.guards]
     for atom, subscripts in accesses(e, op):
         for s, extent in zip(subscripts, shape_of(atom), strict=False):   # of matrices the leading ones
             if not isinstance(s, Affine):
@@ -176,21 +176,7 @@ def _measure(x: Affine, reaches: Mapping[Index, int], found: SizeConditions,
 
 def _reach(x: Affine, reaches: Mapping[Index, int]) -> int:
     """How many times the largest size (at least 1) an expression and its partial sums can be."""
-    return abs(x.constant) + sum(abs(c) * _reach_of(a, reaches) for a, c in x.terms)
-
-
-def _reach_of(a: AffineAtom, reaches: Mapping[Index, int]) -> int:
-    match a:
-        case Index():
-            return reaches[a]
-        case Floor(whole, _):
-            return _reach(whole, reaches)
-        case Extreme(parts, _):
-            return max(_reach(p, reaches) for p in parts)
-        case Modulo(whole, by):
-            return _reach(whole, reaches) + _reach(by, reaches)
-        case _:
-            return 1
+    return magnitude(x, lambda a: reaches[a] if isinstance(a, Index) else 1)
 
 
 def _products(x: Affine) -> Iterator[Product]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from adcli.lang.ir.affine import Affine, Index, affine, bounds, greatest, never_negative, substituted
 from adcli.lang.ir.records import value_record
-from adcli.lang.operations.comprehension import MOST_DIMENSIONS, Comprehension, Range, Subscript
+from adcli.lang.operations.comprehension import MOST_DIMENSIONS, Comprehension, Range, Subscript, ends_of, in_ranges
 from adcli.lang.operations.matrix import Boxed
 
 Interval = tuple[Affine, Affine]
@@ -118,7 +118,7 @@ class Gappy:
 def box_of(subscripts: Sequence[Subscript], ranges: Iterable[Range], guards: Iterable[Affine]) -> Box | None:
     """The box of the elements that subscripts name over a domain, in which guards on one index count; None where one is
     gathered."""
-    ends = {r.index: (r.low, r.high - 1) for r in ranges}
+    ends = dict(ends_of(ranges))
     for g in guards:
         if len(g.indices()) == 1 and abs(g.coefficient(i := g.indices()[0])) == 1:
             low, high = ends[i]
@@ -159,7 +159,7 @@ def written_region(op: Boxed) -> Region | None:
             by[own[0]] = at - (s - affine(own[0]))
     for d, n in enumerate(op.shape[len(op.write):], len(op.write)):
         found += [affine(ELEMENT[d]), n - 1 - affine(ELEMENT[d])]
-    found += [x for r in op.ranges if r.index in by for x in (affine(r.index) - r.low, r.high - 1 - affine(r.index))]
+    found += in_ranges(r for r in op.ranges if r.index in by)
     if isinstance(op, Comprehension) and op.reduction == "=":
         if any(r.index not in by for r in op.ranges):
             return None

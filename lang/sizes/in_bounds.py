@@ -9,7 +9,7 @@ has excluded. So no partial sum and no product in an expression may get near the
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -36,7 +36,7 @@ from adcli.lang.ir.affine import (
     without,
 )
 from adcli.lang.ir.errors import AdError
-from adcli.lang.operations.comprehension import Read, Subscript
+from adcli.lang.operations.comprehension import Read, Subscript, ends_of
 from adcli.lang.operations.matrix import Boxed, accesses
 from adcli.lang.operations.recurrence import loops, whole_statements, with_statements
 from adcli.lang.sizes.binding import number, shapes
@@ -153,7 +153,7 @@ def longer_history(loop: Equation, history: Var, d: int) -> str:
     shape = list(history.shape)
     for s in whole_statements(loop):
         if s.outs[0] is history and d < len(s.op.write) and isinstance(at := s.op.write[d], Affine):
-            shape[d] = greatest(shape[d], bounds(at, {r.index: (r.low, r.high - 1) for r in s.op.ranges})[1] + 1)
+            shape[d] = greatest(shape[d], bounds(at, ends_of(s.op.ranges))[1] + 1)
     return larger_shape(history.name, shape)
 
 
@@ -244,7 +244,7 @@ class _Access:
         """The range of an index that keeps the subscript inside whatever the other indices are: of one of the result, or else the
         longest."""
         s, op = self.subscript, self.op
-        ends = {r.index: (r.low, r.high - 1) for r in op.ranges}
+        ends = ends_of(op.ranges)
         written = {a for x in op.write if isinstance(x, Affine) for a in atoms(x)}
         found: dict[tuple[Index, str], tuple[bool, int]] = {}
         for r in op.ranges:
@@ -271,14 +271,19 @@ def too_large(op: Boxed, tensors: Sequence[tuple[tuple[Subscript, ...], tuple[in
               box: IndexBox, sizes: Mapping[str, int]) -> str | None:
     """The first expression of a comprehension whose numbers may not fit, as text. `tensors` are its accesses, each with the
     extents of its tensor; `box` has the first and last value of every index."""
+    def of(a: AffineAtom) -> int:
+        if isinstance(a, Product):
+            return magnitude(a.left, of) * magnitude(a.right, of)
+        return max(map(abs, box[a])) + 1 if isinstance(a, Index) else sizes[cast(str, a)]
+
     for x in expressions(op):
-        if magnitude(x, box, sizes) > LARGEST_WHOLE:
+        if magnitude(x, of) > LARGEST_WHOLE:
             return text(x)
     for subscripts, extents in tensors:
         if prod(extents) > LARGEST_WHOLE:   # no memory holds it, which is for others to say
             continue
         for d, s in enumerate(subscripts):
-            if isinstance(s, Affine) and magnitude(s, box, sizes) * prod(extents[d + 1:]) > LARGEST_WHOLE:
+            if isinstance(s, Affine) and magnitude(s, of) * prod(extents[d + 1:]) > LARGEST_WHOLE:
                 return text(s)
     return None
 
@@ -298,22 +303,19 @@ def expressions(op: Boxed) -> Iterator[Affine]:
             yield s
 
 
-def magnitude(x: Affine, box: IndexBox, sizes: Mapping[str, int]) -> int:
-    """A bound on the absolute value of the expression, of all its partial sums and of everything inside of it."""
-    return abs(x.constant) + sum(abs(c) * _magnitude(a, box, sizes) for a, c in x.terms)
+def magnitude(x: Affine, of: Callable[[AffineAtom], int]) -> int:
+    """A bound on the absolute value of the expression, of all its partial sums and of everything inside of it, from those of
+    indices, sizes and products."""
+    return abs(x.constant) + sum(abs(c) * _magnitude(a, of) for a, c in x.terms)
 
 
-def _magnitude(a: AffineAtom, box: IndexBox, sizes: Mapping[str, int]) -> int:
+def _magnitude(a: AffineAtom, of: Callable[[AffineAtom], int]) -> int:
     match a:
-        case Index():
-            return max(map(abs, box[a])) + 1
         case Floor(whole, _):
-            return magnitude(whole, box, sizes)
+            return magnitude(whole, of)
         case Extreme(parts, _):
-            return max(magnitude(p, box, sizes) for p in parts)
-        case Product(left, right):
-            return magnitude(left, box, sizes) * magnitude(right, box, sizes)
+            return max(magnitude(p, of) for p in parts)
         case Modulo(whole, by):
-            return magnitude(whole, box, sizes) + magnitude(by, box, sizes)
+            return magnitude(whole, of) + magnitude(by, of)
         case _:
-            return sizes[a]
+            return of(a)

@@ -32,7 +32,7 @@ from adcli.lang.ir.affine import (
 )
 from adcli.lang.ir.errors import AdError, Fix, Source, Span
 from adcli.lang.ir.records import value_record
-from adcli.lang.operations.comprehension import Agreement, Range
+from adcli.lang.operations.comprehension import Agreement, Range, ends_of, in_ranges
 from adcli.lang.sizes.condition_dnf import EVERYWHERE, UNTOLD, Where, joint, known_where
 from adcli.lang.sizes.proofs import proved
 
@@ -72,15 +72,15 @@ class Domain:
 
     def known(self) -> list[Affine]:
         """Expressions that are not negative at its points."""
-        return [*(x for r in self.ranges for x in (affine(r.index) - r.low, r.high - 1 - affine(r.index))), *self.guards]
+        return [*in_ranges(self.ranges), *self.guards]
 
     def last(self, x: Affine) -> Affine:
         """The greatest value of an expression over the box."""
-        return bounds(x, {r.index: (r.low, r.high - 1) for r in self.ranges})[1]
+        return bounds(x, ends_of(self.ranges))[1]
 
     def never_negative(self, x: Affine) -> bool:
         """Whether an expression is at least 0 over the box for all sizes, as far as that shows without numbers."""
-        return never_negative(bounds(x, {r.index: (r.low, r.high - 1) for r in self.ranges})[0])
+        return never_negative(bounds(x, ends_of(self.ranges))[0])
 
 
 SURE, TOLD, OPEN, ANYWAY = range(4)
@@ -237,9 +237,7 @@ class _Inference:
 
     def known(self) -> Iterator[Affine]:
         """Expressions that are not negative where conditions are asked for."""
-        for r in self.ranges.values():
-            yield affine(r.index) - r.low
-            yield r.high - 1 - affine(r.index)
+        yield from in_ranges(self.ranges.values())
         yield from self.guards
         yield from (affine(i) for i in self.written if i not in self.ranges)
 
@@ -318,7 +316,7 @@ def outside(access: Access, domain: Domain, source: Source | None, verb: str = "
     lengths = [(r.high - r.low).number for r in domain.ranges]
     if domain.guards or any(n is not None and n <= 0 for n in lengths):
         return None
-    ends = {r.index: (r.low, r.high - 1) for r in domain.ranges}
+    ends = ends_of(domain.ranges)
     for d, (x, extent) in enumerate(zip(access.subscripts, access.extents, strict=True)):
         if x is None:
             continue
@@ -345,7 +343,7 @@ def surely_inside(access: Access, domain: Domain) -> bool:
 
 def ends_in_doubt(access: Access, domain: Domain) -> list[Affine]:
     """Expressions that must not be negative for all subscripts to be inside, where that does not show without numbers."""
-    ends = {r.index: (r.low, r.high - 1) for r in domain.ranges}
+    ends = ends_of(domain.ranges)
     found = []
     for x, extent in zip(access.subscripts, access.extents, strict=True):
         if x is not None:

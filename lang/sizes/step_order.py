@@ -12,7 +12,7 @@ from dataclasses import replace
 from adcli.lang.ir import Program
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, never_negative, substituted, text
 from adcli.lang.ir.errors import AdError
-from adcli.lang.operations.comprehension import Range
+from adcli.lang.operations.comprehension import Range, in_ranges
 from adcli.lang.operations.matrix import Boxed
 from adcli.lang.operations.recurrence import Meeting, Recurrence, meetings
 from adcli.lang.sizes.binding import number
@@ -62,7 +62,7 @@ def meeting_sizes(each: Meeting, op: Recurrence, known: Sequence[Affine]) -> tup
     """Expressions of sizes that are all at least 0 wherever two statements may meet; None where they never do. Those of `known`
     are at least 0."""
     rows, ranges = _together(each, op)
-    rows += [x for r in ranges for x in (affine(r.index) - r.low, r.high - 1 - affine(r.index))]
+    rows += in_ranges(ranges)
     indices = {r.index for r in ranges}
     rows = [x for x in (*rows, *known) if all(isinstance(a, Index) or indices.isdisjoint(atoms(affine(a))) for a, _ in x.terms)]
     name = {a: a if isinstance(a, Index) else Index("") for x in rows for a, _ in x.terms}

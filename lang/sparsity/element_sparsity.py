@@ -273,7 +273,7 @@ class ElementEdges:
 def decided(op: Comprehension, known: Known, count: int) -> Iterator[tuple[Program, np.ndarray]]:
     """The body as it is for some of the points: conditions that are made of indices and sizes have their value there."""
     arithmetic, found = numpy_arithmetic(), dict[Atom, Any]()
-    for p, s in zip(op.body.params, op.sources, strict=True):
+    for p, s in op.inputs():
         if not isinstance(s, Read):
             found[p.var] = np.broadcast_to(numbers(s, known), count)
     conditions = []

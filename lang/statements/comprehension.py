@@ -204,7 +204,7 @@ class TensorStatement:
         try:
             domain = infer(list(b.indices.values()), b.accesses, given, (), self.context.source)
         except AdError as fault:
-            fault.span = fault.span or (node.start, node.end)
+            fault.span = fault.span or node.span
             given += self.ranges_elsewhere(b.indices, [g.index for g in given], fault)
             domain = infer(list(b.indices.values()), b.accesses, given, (), self.context.source)
         within = [t for t in self.tests if all(n.text in b.indices for side in (t.left, t.right) for n in b.unknown_names(side))]
@@ -222,7 +222,7 @@ class TensorStatement:
                            guards=needed_guards((*domain.guards, *guards), domain.ranges), agreements=domain.agreements)
         out = Var(None, True, False, op.shape, False, True)
         op, args = compacted(op, b.args)
-        scope.equations.append(Equation((out,), op, tuple(args), (node.start, node.end)))
+        scope.equations.append(Equation((out,), op, tuple(args), node.span))
         return out, tuple((r.index.name, r.low) for r in domain.ranges)
 
     def is_checked(self) -> bool:
@@ -344,7 +344,7 @@ class TensorStatement:
         own = own_reads(self.s) if self.before is None and not self.scope.is_function(self.name) else []
         if own:
             said = f"'{self.name}' has no elements before this statement, which cannot read those that it makes"
-            raise self.meant_as_loop(said, (own[0].start, own[0].end))
+            raise self.meant_as_loop(said, own[0].span)
 
     def meant_as_loop(self, said: str, span: Span | None, otherwise: str = "") -> AdError:
         """What is said of a statement that reads what it makes: the loop that it may be meant as."""
@@ -380,7 +380,7 @@ class TensorStatement:
         index = b.extent_or_index(clause.name).index
         if index is None:
             raise self.context.fault(f"'{clause.name.text}' is a size and has no range", clause.name)
-        return [Given(index, low, high, (clause.start, clause.end)) for low in lows for high in highs]
+        return [Given(index, low, high, clause.span) for low in lows for high in highs]
 
     def bound(self, b: Elements, node: Node, name: str) -> Affine:
         b.bounds.refuse_sizes(node)
@@ -461,7 +461,7 @@ class TensorStatement:
             domain = infer(list(b.indices.values()), b.accesses, given, writes, self.context.source, write, where)
         except AdError as fault:
             if fault.span is None:
-                fault.span = (self.s.start, self.s.end)
+                fault.span = self.s.span
             if self.is_like_function(b):
                 text = self.context.text(Token("", "", self.s.start, self.s.end), 60)
                 names = [n.text for n in self.s.subscripts or () if type(n) is Token]
@@ -485,7 +485,7 @@ class TensorStatement:
     def write_access(self, write: tuple[Subscript, ...], known: tuple[Affine, ...]) -> Access:
         if len(known) != (given := len(write) + len(self.rest)):
             raise self.context.fault(f"'{self.name}' has {dimensions(len(known))}, not {given}", self.s.target)
-        spans = tuple((n.start, n.end) for n in self.s.subscripts or ())
+        spans = tuple(n.span for n in self.s.subscripts or ())
         return Access(self.name, known[:len(write)], tuple(w if isinstance(w, Affine) else None for w in write), spans)
 
     def check_not_reduced(self, b: Elements, write: tuple[Subscript, ...]) -> None:
@@ -496,7 +496,7 @@ class TensorStatement:
                               for t in [a.span(d)] if t), None)
                 from adcli.lang.expressions.suggest_statements import suggested_sum  # only after a fault
                 said = suggested_sum(self.context.tree, self.s.value.start, self.scope.env, self.tensors.sizes)
-                raise AdError(f"index '{name}' on the right is not on the left of '='", first or (self.s.start, self.s.end),
+                raise AdError(f"index '{name}' on the right is not on the left of '='", first or self.s.span,
                               said.help, self.context.source, fix=said.fix)
 
     def check_written(self, write: tuple[Subscript, ...], domain: Domain) -> None:
@@ -551,7 +551,7 @@ class TensorStatement:
             if old.number is not None and new.number is not None and old.number != new.number:
                 raise self.context.fault(said % (new.number, old.number), self.s.target)
             if old != new:
-                found.append(Agreement(new, old, said, (self.s.start, self.s.end)))
+                found.append(Agreement(new, old, said, self.s.span))
         return found
 
     # What the target was before.
@@ -582,7 +582,7 @@ class TensorStatement:
         unnamed = self.name.startswith("#")
         out = Var(None if unnamed else self.name, unnamed or self.tensors.inlined or not last, False, op.shape, False, whole)
         self.keep_written(op, args, out)
-        self.scope.equations.append(Equation((out,), op, tuple(args), (self.s.start, self.s.end)))
+        self.scope.equations.append(Equation((out,), op, tuple(args), self.s.span))
         return out
 
     def keep_written(self, op: Boxed, args: Sequence[Atom], out: Var) -> None:

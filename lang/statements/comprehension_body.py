@@ -203,7 +203,7 @@ class Elements(EquationScope):
             element = f"an element of it is {name}({', '.join('ijklmn'[:len(extents)])})" if extents else None
             raise self.context.fault(f"'{name}' has {dimensions(len(extents))}, not {len(nodes)}", at, element)
         found = [self.subscript(n, f"dimension {d} of '{name}'") for d, n in enumerate(nodes)]
-        spans = tuple((n.start, n.end) for n in nodes)
+        spans = tuple(n.span for n in nodes)
         subscripts = tuple(s for _, s in found)
         self.accesses.append(Access(name, extents, tuple(s if isinstance(s, Affine) else None for s in subscripts), spans))
         return tuple(k for k, _ in found), subscripts

@@ -3,11 +3,12 @@ statement becomes one comprehension for each arm."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from adcli.lang.expressions.subscripts import LONGEST
 from adcli.lang.ir.affine import Affine, Index, atoms
 from adcli.lang.ir.errors import Span
+from adcli.lang.ir.records import plain_record
 from adcli.lang.sizes.all_sizes import in_doubt
 from adcli.lang.sizes.condition_dnf import COMPARISONS
 from adcli.lang.sizes.ranges import Access, Domain
@@ -28,7 +29,7 @@ from adcli.lang.statements.index_conditions import (
 from adcli.lang.tree.nodes import Call, Node, Op, Token, bare, names_in, postorder
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@plain_record
 class Arm:
     """A comprehension to be made: a statement with one arm of each choice that had to be taken apart.
 
@@ -139,7 +140,7 @@ def holders(root: Node, wanted: Collection[tuple[Span | None, ...]]) -> set[int]
     found: set[int] = set()
     for n in postorder(root):
         if not isinstance(n, Token) and (any(id(bare(a)) in found for a in n.args) or (
-                type(n) is Call and tuple([(x.start, x.end) for x in n.args]) in wanted)):
+                type(n) is Call and tuple([x.span for x in n.args]) in wanted)):
             found.add(id(n))
     return found
 

@@ -207,7 +207,7 @@ class PlaceComparisons:
             if isinstance(node, Token) or not isinstance(node, Op | Call):
                 continue
             if type(node) is Call and path:
-                found[tuple([(a.start, a.end) for a in node.args])] = GuardedCall(node, where, path)
+                found[tuple([a.span for a in node.args])] = GuardedCall(node, where, path)
             outcomes = outcomes_of(node)
             stack += [(a, where, path) for a in node.args[:len(node.args) - len(outcomes)]]
             if outcomes:

@@ -7,13 +7,14 @@ becomes a statement of its own, with the indices that it reads for subscripts.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from adcli.lang.expressions.scope import POISON, EquationScope
 from adcli.lang.ir import Atom, Var
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.errors import AdError, Fix
 from adcli.lang.ir.notation import MATRIX_CALLS
+from adcli.lang.ir.records import plain_record
 from adcli.lang.operations.comprehension import Agreement, Comprehension, Range, Read, Subscript, identity_body
 from adcli.lang.operations.elementwise import compact
 from adcli.lang.operations.matrix import FORMS, NUMBERS, SEARCH, SOLVES, Boxed, MatrixOperation, compacted, reaches
@@ -76,7 +77,7 @@ def with_determinants(scope: EquationScope, s: TensorAssign, steps: Sequence[str
     return [*before, changed]
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@plain_record
 class MatrixOperand:
     """A tensor with its leading subscripts, and the extents of the dimensions behind them."""
 
@@ -183,7 +184,7 @@ class MatrixStatement(TensorStatement):
         rest = (None,) * (len(atom.shape) - len(nodes))
         _, subscripts = b.subscripts(name, nodes, atom.shape[:len(nodes)], node)
         lead = b.accesses.pop()
-        spans = (*lead.spans, *(((node.start, node.end),) * len(rest)))
+        spans = (*lead.spans, *((node.span,) * len(rest)))
         b.accesses.append(Access(name, atom.shape, (*lead.subscripts, *rest), spans))
         self.scope.read(Token("NAME", name, node.start, node.start + len(name)))
         return MatrixOperand(root, atom, Read(b.argument(atom), subscripts), atom.shape[len(nodes):], turned)
@@ -313,7 +314,7 @@ class MatrixStatement(TensorStatement):
             return
         if left.number is not None and right.number is not None:
             raise self.context.fault(message % (left.number, right.number), at)
-        self.agreements.append(Agreement(left, right, message, (at.start, at.end)))
+        self.agreements.append(Agreement(left, right, message, at.span))
 
     def given_shape(self, operands: list[MatrixOperand]) -> tuple[Affine, ...]:
         """What one point gives; the extents of the operands agree."""

@@ -2,12 +2,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain, count
 
 from adcli.lang.expressions.scope import POISON, CallingScope, Context
 from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.records import plain_record
 from adcli.lang.operations.comprehension import MOST_DIMENSIONS, Agreement
 from adcli.lang.sizes.histories import WrittenElements
 from adcli.lang.statements.comprehension_body import Poisoned, dimensions, rewritten, shape_of, size_of
@@ -30,7 +31,7 @@ from adcli.lang.tree.nodes import (
 Shape = tuple[Affine, ...]
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@plain_record
 class Slice:
     """A tensor with its first subscripts."""
 
@@ -49,7 +50,7 @@ def words(*roots: Node) -> set[str]:
     return {n.name if isinstance(n, Call) else n.text for n in found if isinstance(n, Call | Token)}
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@plain_record
 class Slices:
     """The slices in statements of one scope, or of a loop in it with this step; `done` are statements before them.
 
@@ -123,7 +124,7 @@ class Slices:
         if left.number is not None and right.number is not None and left != right:
             raise self.context.fault(said % (left.number, right.number), at)
         if left != right:
-            self.scope.tensors.pending.append(Agreement(left, right, said, (at.start, at.end)))
+            self.scope.tensors.pending.append(Agreement(left, right, said, at.span))
 
     def filled(self, root: Node, more: Sequence[Node]) -> Node:
         """An expression of slices, of their elements."""

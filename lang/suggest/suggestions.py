@@ -78,7 +78,7 @@ class Site:
         s = self.around[-1] if self.around else None
         values = s.values if isinstance(s, Assign | TupleAssign) else [s.value] if isinstance(s, TensorAssign | Def) else []
         inner = bare(values[0]) if len(values) == 1 and values[0] is not None else None
-        return s if inner is not None and (inner.start, inner.end) == (self.node.start, self.node.end) else None
+        return s if inner is not None and inner.span == self.node.span else None
 
     def at(self, node: Node) -> Site:
         """Another call in the same place."""

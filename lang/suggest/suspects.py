@@ -29,7 +29,7 @@ def notes(tree: Tree, names: Sequence[str]) -> list[Note]:
             said = f"'{name}' is an input here; the constant is {CONSTANTS_ELSEWHERE[name]}"
         else:
             continue
-        found.append(Note(said, (token.start, token.end), tree.source))
+        found.append(Note(said, token.span, tree.source))
     return found
 
 

@@ -84,7 +84,7 @@ class Actions:
         name, argument = p[2], p[3]
         if name.text != "dup":
             raise AdError(f"an operator is missing between '{name.text}' and '{argument.text}'",
-                          (argument.start, argument.end), f"write {name.text}*{argument.text}")
+                          argument.span, f"write {name.text}*{argument.text}")
         return several(p[0], [Call("dup", [argument], name.start, argument.end)], [], argument.end)
 
     def whole(self, p: Parts) -> Element:
@@ -107,7 +107,7 @@ class Actions:
     def def_block(self, p: Parts) -> Def:
         for inner in p[6]:
             if not isinstance(inner, Assign | TensorAssign | TupleAssign | For):
-                raise AdError("a function contains only assignments and loops", (inner.start, inner.end),
+                raise AdError("a function contains only assignments and loops", inner.span,
                               "move it out of the braces")
         return Def(p[1], p[2], p[4], p[6], None, p[5].start, p[0].start, p[7].end)
 
@@ -142,16 +142,16 @@ class Actions:
         step, words = p[1], {word.text: node for word, node in p[4]}
         low, high = two(p[3], ":")
         if high is None:
-            raise AdError(f"the step '{step.text}' needs a range", (low.start, low.end),
+            raise AdError(f"the step '{step.text}' needs a range", low.span,
                           f"write {step.text} in 0:N (0 to N - 1)", fix=Fix(low.start, low.start, "0:"))
         for place, (word, _) in enumerate(p[4]):
             if word.text in [w.text for w, _ in p[4][:place]]:
-                raise AdError(f"'{word.text}' is written twice", (word.start, word.end), "remove one of them")
+                raise AdError(f"'{word.text}' is written twice", word.span, "remove one of them")
         if not p[6]:
             raise AdError("a loop without statements", (p[0].start, p[7].end), f"assign elements: h({step.text} + 1) = ...")
         for inner in p[6]:
             if not isinstance(inner, Assign | TensorAssign | TupleAssign | For):
-                raise AdError("a loop contains only assignments and loops", (inner.start, inner.end), "move it above the loop")
+                raise AdError("a loop contains only assignments and loops", inner.span, "move it above the loop")
         return For(step, low, high, "down" in words, words.get("until"), "checkpoint" in words, p[6], p[5].start, p[0].start,
                    p[7].end)
 
@@ -177,7 +177,7 @@ class Actions:
     def range_clause(self, p: Parts) -> Clause:
         low, high = two(p[2], ":")
         if high is None:
-            raise AdError(f"'{p[0].text}' needs a range", (low.start, low.end), f"write {p[0].text} in 0:N (0 to N - 1)")
+            raise AdError(f"'{p[0].text}' needs a range", low.span, f"write {p[0].text} in 0:N (0 to N - 1)")
         return Clause("range", p[0], [low, high], p[0].start, high.end)
 
     def let_clause(self, p: Parts) -> Clause:
@@ -221,7 +221,7 @@ class Actions:
 
     def typed_input(self, p: Parts) -> Typed:
         if p[0].text not in (*ELEMENTS, *INTEGERS):
-            raise AdError(f"a ',' is missing between '{p[0].text}' and '{p[1].text}'", (p[1].start, p[1].end),
+            raise AdError(f"a ',' is missing between '{p[0].text}' and '{p[1].text}'", p[1].span,
                           f"write {p[0].text}, {p[1].text}")
         return self.typed(p)
 
@@ -303,7 +303,7 @@ class Actions:
         chain, token = p
         name, level = PREFIX[token.text]
         if level == NOT and chain.ops and chain.ops[-1][0] > NOT:
-            raise AdError(f"'{token.text}' binds less tightly than the operator before it", (token.start, token.end),
+            raise AdError(f"'{token.text}' binds less tightly than the operator before it", token.span,
                           "put parentheses around it: (not a)")
         chain.ops.append((level, name, token))
         return chain
@@ -323,7 +323,7 @@ def several(targets: list[Element], values: list[Node], clauses: list[Clause], e
 def computed(target: Token, subscripts: list[Node] | None, symbol: Token, chain: Any, clauses: list[Clause]) -> TensorAssign:
     if symbol.text in ("**=", "^=", "-=", "/=", "-=!", "/=!"):
         tensor = subscripts is not None or symbol.text.endswith("!")
-        raise AdError(f"there is no '{symbol.text}'", (symbol.start, symbol.end),
+        raise AdError(f"there is no '{symbol.text}'", symbol.span,
                       "make a tensor with =, +=!, *=!, min=!, max=! or lse=!, and change it with +=, *=, min=, max= or lse="
                       if tensor else f"write {target.text} = {target.text} {symbol.text[:-1]} ...")
     value, same = two(chain, "<=>")
@@ -341,7 +341,7 @@ def check_relation(r: Relation) -> None:
     if not signs:
         raise AdError("a condition compares", span, CONDITION)
     if assigns := next((sign for sign in r.signs if sign.text == "="), None):
-        raise AdError("'=' assigns", (assigns.start, assigns.end), "write == for an equation",
+        raise AdError("'=' assigns", assigns.span, "write == for an equation",
                       fix=Fix(assigns.start, assigns.end, "=="))
     if len(signs) > 1 or len(r.signs) > (1 if signs == {"="} else 2):
         raise AdError("more than one condition", span, "write each by itself, with a comma between them: a <= b, c == d")
@@ -352,13 +352,13 @@ def item(name: Token, default: Any, low: Node | None = None, high: Node | None =
     value = None if default is None else finished(default)
     if value is not None and type(name) is Typed and (name.extents is not None or name.element.text in INTEGERS):  # type: ignore[union-attr]
         raise AdError(f"the {'tensor' if name.extents is not None else 'integer'} '{name.text}' cannot have a default",
-                      (value.start, value.end), "only scalars have defaults")
+                      value.span, "only scalars have defaults")
     return Item(name, value, low, high)
 
 
 def known(element: Token) -> Token:
     """A type of elements that the language has."""
     if element.text not in (*ELEMENTS, *INTEGERS):
-        raise AdError(f"'{element.text}' is not an element type", (element.start, element.end),
+        raise AdError(f"'{element.text}' is not an element type", element.span,
                       "write float or double for doubles, int32 for whole numbers")
     return element

@@ -67,9 +67,9 @@ class Chain:
         elif level == OUTER:
             second = name == ":" and any(other == ":" for _, other, _ in self.ops)
             what, help = THREE_BOUNDS if second else MISPLACED[name]
-            raise AdError(what, (token.start, token.end), help)
+            raise AdError(what, token.span, help)
         elif level == OPEN:
-            raise AdError("'?' without its ':'", (token.start, token.end), "write c ? a : b")
+            raise AdError("'?' without its ':'", token.span, "write c ? a : b")
         elif level in (UNARY, NOT):
             nodes.append(Op(name, [right], token.start, right.end))
         else:

@@ -38,7 +38,7 @@ def wrong_character(token: Token, source: Source) -> AdError:
     if c in QUOTATION_MARKS and (COMPARED_BEFORE.search(source.text[:token.start]) or COMPARED.match(source.text, token.end)):
         help = WORDS_ARE_NUMBERS
     fix = None if typed is None else Fix(token.start, token.end, typed)
-    return AdError(misplaced(c), (token.start, token.end), help, source, fix=fix)
+    return AdError(misplaced(c), token.span, help, source, fix=fix)
 
 
 def misplaced(c: str) -> str:

@@ -28,7 +28,7 @@ def number(token: Token, source: Source) -> float:
     except OverflowError:
         value = math.inf
     if value == math.inf:
-        raise AdError("this number is too large for a double", (token.start, token.end),
+        raise AdError("this number is too large for a double", token.span,
                       "the largest is 1.7976931348623157e308; write inf for infinity", source)
     return value
 
@@ -53,7 +53,7 @@ def leaf(token: Token, source: Source) -> float:
 
 
 def not_constant(node: Token | Call, source: Source) -> float:
-    raise AdError("a default or a bound must be a constant", (node.start, node.end),
+    raise AdError("a default or a bound must be a constant", node.span,
                   ALLOWED, source)
 
 
@@ -85,5 +85,5 @@ def evaluated(node: Node, source: Source) -> float:
     except AdError as fault:
         if fault.span is None:
             inner = bare(node)
-            fault.span, fault.source = (inner.start, inner.end), source
+            fault.span, fault.source = inner.span, source
         raise

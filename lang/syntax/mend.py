@@ -153,7 +153,7 @@ def missing_operator(unit: list[Token], index: int, source: Source, whole: str =
     left, right = (source.text[a.start:b.end] for a, b in ((unit[first], unit[index - 1]), (unit[index], unit[last])))
     token = unit[index]
     if unit[index - 1].text == "dup":
-        return AdError("'dup' gives two results", (unit[index - 1].start, unit[index - 1].end),
+        return AdError("'dup' gives two results", unit[index - 1].span,
                        f"write (a, b) = dup({right})", source)
     if unit[index - 1].type == "NAME" and token.type in ("NAME", "NUMBER") and (left in TABLE or left in ON_PAPER):
         return without_parentheses(unit, index, source)
@@ -169,11 +169,11 @@ def missing_operator(unit: list[Token], index: int, source: Source, whole: str =
         return AdError(f"'{left}{token.text}' is not a number", (unit[index - 1].start, token.end),
                        "numbers look like 2, 2.5, .5, 1e-3, 0x1.8p-2, 1_000", source)
     if first == 0 and unit[0].type == token.type == "NAME" and unit[index + 1:] and unit[index + 1].text == "in":
-        return AdError(f"a loop begins with 'for', not with '{left}'", (unit[index - 1].start, unit[index - 1].end),
+        return AdError(f"a loop begins with 'for', not with '{left}'", unit[index - 1].span,
                        f"write for {token.text} in", source, fix=Fix(unit[first].start, unit[index - 1].end, "for"))
     if first and unit[first - 1].text == "/" and unit[index - 1].end == token.start:   # 1/2x
         over = source.text[unit[operand_before(unit, first - 2)].start:unit[first - 2].end]
-        return AdError(f"an operator is missing before '{source.text[token.start:token.end]}'", (token.start, token.end),
+        return AdError(f"an operator is missing before '{source.text[token.start:token.end]}'", token.span,
                        f"write {over}/({left}*{right}) or {over}/{left}*{right}", source)
     if is_subscripted(unit, first, index, last, whole or source.text):
         name = next(x for x in ("B", "C", "D", "made") if x not in {t.text for t in unit})
@@ -187,7 +187,7 @@ def missing_operator(unit: list[Token], index: int, source: Source, whole: str =
     words = token.type == "NAME" and left not in ("pi", "Pi", "π") and (   # any words
         unit[index - 1].type == "NAME" or (apart and unit[index - 1].type == "RPAR")
         or (unit[0].type == "FOR" and apart and header_word(token) is not None))
-    return AdError(f"an operator is missing before '{shown}'", (token.start, token.end),
+    return AdError(f"an operator is missing before '{shown}'", token.span,
                    both if short else "write a product with *", source,
                    fix=None if words else Fix(unit[index - 1].end, token.start, "*"))
 

@@ -121,7 +121,7 @@ def cut(tokens: list[Token], source: Source) -> list[tuple[list[Token], list[AdE
             if not opened:
                 faults += [never_opened(token, source)] if not faults else []
             elif opened.pop().type != PAIRS[kind]:
-                faults.append(AdError(f"'{token.text}' closes a bracket of another kind", (token.start, token.end),
+                faults.append(AdError(f"'{token.text}' closes a bracket of another kind", token.span,
                                       None, source))
         unit.append(token)
     end()   # a statement that the end breaks off behind an operator
@@ -148,7 +148,7 @@ def with_braces(units: list[tuple[list[Token], list[AdError]]], source: Source) 
         (unit, faults), *units = units
         if begins_loop(unit) and not any(t.type == "LBRACE" for t in unit):
             message, help, at = header_fault(unit, 0) or (LOOP_BRACES, "", unit[0])
-            faults = [AdError(message, (at.start, at.end), help, source)]
+            faults = [AdError(message, at.span, help, source)]
             body = [] if unit[-1].text in BLOCK_ENDS else loop_body([each for each, _ in units], column(unit[0], source), source)
             unit, units = [*unit, *chain.from_iterable(body)], units[len(body):]
         joined.append((unit, faults))
@@ -183,12 +183,12 @@ def block_ends(tokens: list[Token], index: int) -> bool:
 
 def unclosed(token: Token, source: Source) -> AdError:
     other = {"(": ")", "[": "]", "{": "}"}[token.text]
-    return AdError(f"'{token.text}' is never closed", (token.start, token.end), f"a '{other}' is missing", source)
+    return AdError(f"'{token.text}' is never closed", token.span, f"a '{other}' is missing", source)
 
 
 def never_opened(token: Token, source: Source) -> AdError:
     other = {")": "(", "]": "[", "}": "{"}[token.text]
-    return AdError(f"'{token.text}' was never opened", (token.start, token.end),
+    return AdError(f"'{token.text}' was never opened", token.span,
                    f"remove it, or add the missing '{other}'", source)
 
 
@@ -368,7 +368,7 @@ def as_expression(unit: list[Token], source: Source) -> int | AdError | None:
 
 def missing(before: Token, token: Token, source: Source) -> AdError:
     """An operand is wanted after `before`."""
-    span = (before.start, before.end)
+    span = before.span
     what = "a name" if before.type in (*DECLARATIONS, "ARROW") else "an expression"
     if before.type == "LPAR" and token.type == "RPAR":
         return AdError("nothing between the parentheses", (before.start, token.end), None, source)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate, count
 
-from adcli.lang.ir.errors import Source
+from adcli.lang.ir.errors import Source, Span
 from adcli.lang.ir.names import look
+from adcli.lang.ir.records import plain_record
 
 ELEMENTS = ("float", "double", "half", "float16", "float32", "float64")
 """Types of elements that mean double."""
@@ -22,7 +23,19 @@ INTEGERS = ("int", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32
 """Types of elements that are whole numbers: for subscripts, without derivative."""
 
 
-class Token:
+class Placed:
+    """A part of a text, from `start` up to `end`."""
+
+    __slots__ = ()
+    start: int
+    end: int
+
+    @property
+    def span(self) -> Span:
+        return self.start, self.end
+
+
+class Token(Placed):
     """A piece of text with its kind; as a node of an expression its `type` is NAME or NUMBER."""
 
     __slots__ = ("end", "start", "text", "type")
@@ -44,7 +57,7 @@ class Typed(Token):
         self.element, self.extents, self.close = element, extents, close
 
 
-class Op:
+class Op(Placed):
     """An operator applied: `name` is the operation's prefix name, `pos` for a unary plus."""
 
     __slots__ = ("args", "end", "name", "start")
@@ -53,7 +66,7 @@ class Op:
         self.name, self.args, self.start, self.end = name, args, start, end
 
 
-class Call:
+class Call(Placed):
     """A function call; the function's name stands at `start`."""
 
     __slots__ = ("args", "end", "name", "start")
@@ -62,7 +75,7 @@ class Call:
         self.name, self.args, self.start, self.end = name, args, start, end
 
 
-class Parens:
+class Parens(Placed):
     """A pair of parentheses."""
 
     __slots__ = ("end", "inner", "start")
@@ -74,7 +87,7 @@ class Parens:
 Node = Token | Op | Call | Parens
 
 
-class Assign:
+class Assign(Placed):
     """`a = e`; with several targets either one call that has as many results, or one value a target."""
 
     __slots__ = ("end", "start", "targets", "values")
@@ -83,8 +96,8 @@ class Assign:
         self.targets, self.values, self.start, self.end = targets, values, start, end
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Clause:
+@plain_record
+class Clause(Placed):
     """A part of `where`, told apart by `kind`.
 
     "range": name in low:high. "let": name = value. "guard": a condition. "exists": a read that only restricts ranges.
@@ -98,8 +111,8 @@ class Clause:
     end: int
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class TensorAssign:
+@plain_record
+class TensorAssign(Placed):
     """A tensor comprehension: `target(subscripts) symbol value where clauses`; a scalar target has subscripts None.
 
     `same` is what stands behind `<=>`.
@@ -115,8 +128,8 @@ class TensorAssign:
     end: int
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class TupleAssign:
+@plain_record
+class TupleAssign(Placed):
     """Elements of several tensors: `(u(i), v(i)) = …`, values as those of an Assign. `subscripts` are those of each target, None
     for a name alone, as `_` is for a value not wanted."""
 
@@ -133,7 +146,7 @@ class TupleAssign:
                 for t, subscripts, v in zip(self.targets, self.subscripts, values, strict=True) if t.text != "_" or subscripts]
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@plain_record
 class Item:
     """One input of a declaration; a Typed name is that of a tensor, or of a scalar with its type."""
 
@@ -143,8 +156,8 @@ class Item:
     high: Node | None = None
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Declare:
+@plain_record
+class Declare(Placed):
     """`input …` or `param …`, told apart by `keyword`."""
 
     keyword: str
@@ -153,8 +166,8 @@ class Declare:
     end: int
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class DeclareOutputs:
+@plain_record
+class DeclareOutputs(Placed):
     """`output v, w`."""
 
     names: list[Token]
@@ -162,8 +175,8 @@ class DeclareOutputs:
     end: int
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Def:
+@plain_record
+class Def(Placed):
     """A function: `value` of the one-line form, or `results` and `body` of the block form, `{` at `brace`."""
 
     name: Token
@@ -182,8 +195,8 @@ class Def:
             type(s) in (TensorAssign, TupleAssign, For) for s in self.body)
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class For:
+@plain_record
+class For(Placed):
     """A loop: `for step in low:high down until c checkpoint { body }`, `{` at `brace`."""
 
     step: Token
@@ -207,8 +220,8 @@ class For:
         return list(found.values())
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Broken:
+@plain_record
+class Broken(Placed):
     """Where a statement could not be read: the names it would have given a meaning to."""
 
     names: set[str]
@@ -216,8 +229,8 @@ class Broken:
     end: int
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Objective:
+@plain_record
+class Objective(Placed):
     """`minimize e` or `maximize e`, told apart by `word`."""
 
     word: Token
@@ -226,7 +239,7 @@ class Objective:
     end: int
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@plain_record
 class Relation:
     """`a <= b <= c`: expressions with the signs between them."""
 
@@ -234,8 +247,8 @@ class Relation:
     signs: list[Token]
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class SubjectTo:
+@plain_record
+class SubjectTo(Placed):
     """`subject to a <= b, c == d where clauses`."""
 
     relations: list[Relation]
@@ -297,7 +310,7 @@ class LongLine(KnownLine):
 Statement = Assign | TensorAssign | TupleAssign | For | Declare | DeclareOutputs | Def | Objective | SubjectTo | Broken
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@plain_record
 class Tree:
     """A whole source text. `names` are all the names in it, so that new ones can be chosen."""
 

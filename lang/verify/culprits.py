@@ -10,7 +10,7 @@ same holds of values, with the value of the argument in place of its tangent, as
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 from adcli.lang.analyse.numeric_rules import by_rule
 from adcli.lang.analyse.numeric_sweeps import ArgumentUse, forward_sweep, reverse_sweep
 from adcli.lang.evaluate import FLOAT, Arithmetic, every_value, precise_arithmetic, read
-from adcli.lang.ir import Atom, Equation, Program, Result
+from adcli.lang.ir import Atom, Equation, Point, Program, Result
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.activity import active_values
 from adcli.lang.verify.differences import Standing, settled
@@ -44,7 +44,7 @@ SUMS = tuple(TABLE[name] for name in ("add", "sub", "neg"))
 class Difference:
     """How far a number is from what it should be at a point, and how far that may be wrong."""
 
-    at: Mapping[str, float]
+    at: Point
     difference: float
     tolerance: float
 
@@ -90,7 +90,7 @@ def wrong_term(program: Program, result: Result, wrt: str | None, cases: Sequenc
 
 
 def contributions(program: Program, out: Atom, wrt: str | None,
-                  at: Mapping[str, float]) -> tuple[float, dict[ArgumentUse, float]]:
+                  at: Point) -> tuple[float, dict[ArgumentUse, float]]:
     """The derivative of a result (its value) at a point, and what of it runs through each argument of each operation."""
     values = every_value(program, at, FLOAT)
     if wrt is None:
@@ -167,13 +167,13 @@ class Culprit:
         return abs(self.got - self.expected) / max(abs(self.got), abs(self.expected))
 
 
-def culprit(program: Program, at: Mapping[str, float], wrt: Collection[str]) -> Culprit | None:
+def culprit(program: Program, at: Point, wrt: Collection[str]) -> Culprit | None:
     """The operation whose rule is wrong by most at a point where the program is smooth, None where every rule is right."""
     found = list(culprits(program, at, wrt))
     return max(found, key=lambda c: c.wrong_by) if found else None
 
 
-def culprits(program: Program, at: Mapping[str, float], wrt: Collection[str]) -> Iterator[Culprit]:
+def culprits(program: Program, at: Point, wrt: Collection[str]) -> Iterator[Culprit]:
     """Every wrong rule in the order of the program."""
     exact = precise_arithmetic(RULE_DIGITS)
     values = every_value(program, {n: exact.constant(x) for n, x in at.items()}, exact)

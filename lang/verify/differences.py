@@ -16,7 +16,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from adcli.lang.evaluate import Arithmetic, evaluate, precise_arithmetic
-from adcli.lang.ir import Program
+from adcli.lang.ir import Point, Program
 from adcli.lang.ir.records import value_record
 
 TABLEAU_COLUMNS = 6
@@ -129,7 +129,7 @@ class Standing:
     apart: Quotients
 
 
-def settled(quotients: Callable[[Arithmetic, Any], Quotients], order: int, agreed: float, size: Mapping[str, float],
+def settled(quotients: Callable[[Arithmetic, Any], Quotients], order: int, agreed: float, size: Point,
             enough: Mapping[str, Any], spare: int = 0) -> Standing:
     """Quotients at rising precision, until each has two that agree and that rounding has left alone.
 
@@ -156,8 +156,8 @@ def settled(quotients: Callable[[Arithmetic, Any], Quotients], order: int, agree
     return Standing(values, apart)
 
 
-def derivative(program: Program, at: Mapping[str, float], directions: Sequence[Mapping[str, float]], agreed: float,
-               size: Mapping[str, float], enough: Mapping[str, Any]) -> Standing:
+def derivative(program: Program, at: Point, directions: Sequence[Point], agreed: float,
+               size: Point, enough: Mapping[str, Any]) -> Standing:
     """The derivative of every result along one direction, or the second derivative along two, by central differences."""
     signs = list(product((1, -1), repeat=len(directions)))
 
@@ -169,12 +169,12 @@ def derivative(program: Program, at: Mapping[str, float], directions: Sequence[M
     return settled(quotients, len(directions), agreed, size, enough, max(spare_digits(at, d) for d in directions))
 
 
-def spare_digits(at: Mapping[str, float], direction: Mapping[str, float]) -> int:
+def spare_digits(at: Point, direction: Point) -> int:
     """The digits of the inputs before the first that a direction changes."""
     return max([0, *(int((math.frexp(at[n])[1] - math.frexp(v)[1]) * math.log10(2)) + 1 for n, v in direction.items() if v)])
 
 
-def same_as_program(derivative: Program, at: Mapping[str, float], wanted: Mapping[str, tuple[Any, Any]]) -> dict[str, Any]:
+def same_as_program(derivative: Program, at: Point, wanted: Mapping[str, tuple[Any, Any]]) -> dict[str, Any]:
     """The results named in `wanted` of a derivative program in multiple precision. Precision is raised until all are as
     wanted, each a quotient with the distance it may have, so that what cancels has digits to spare; those that never are
     come as the highest precision has them."""
@@ -188,8 +188,8 @@ def same_as_program(derivative: Program, at: Mapping[str, float], wanted: Mappin
     return found
 
 
-def _moved(program: Program, at: Mapping[str, float], exact: Arithmetic, steps: Sequence[Any],
-           directions: Sequence[Mapping[str, float]]) -> Quotients:
+def _moved(program: Program, at: Point, exact: Arithmetic, steps: Sequence[Any],
+           directions: Sequence[Point]) -> Quotients:
     point = {n: exact.constant(x) for n, x in at.items()}
     for h, direction in zip(steps, directions, strict=True):
         for n, v in direction.items():

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from adcli.lang.evaluate import Arithmetic, every_value, precise_arithmetic, read
-from adcli.lang.ir import Equation, Program
+from adcli.lang.ir import Equation, Point, Program
 from adcli.lang.ir.primitives import TABLE
 
 # ---------------------------------------------------------------- decisions
@@ -62,7 +62,7 @@ def size_of(x: float, low: float | None, high: float | None) -> float:
     return high - low if low is not None and high is not None and 0 < high - low < math.inf else 1.0
 
 
-def local_scale(program: Program, at: Mapping[str, float], name: str, size: Mapping[str, float]) -> dict[str, float | None]:
+def local_scale(program: Program, at: Point, name: str, size: Point) -> dict[str, float | None]:
     """The longest step up to which every result goes on as it begins; None where not even the shortest step shows it.
     `size` says how large the numbers are that a value is made of."""
     last = math.frexp(at[name])[1] if at[name] else -STEP
@@ -74,7 +74,7 @@ def local_scale(program: Program, at: Mapping[str, float], name: str, size: Mapp
     return found
 
 
-def _scales(program: Program, at: Mapping[str, float], name: str, size: Mapping[str, float],
+def _scales(program: Program, at: Point, name: str, size: Point,
                  powers: range) -> dict[str, float | None]:
     digits = DIGITS + int(max(0, math.frexp(at[name])[1] - powers[0], -powers[0]) * math.log10(2))
     exact = precise_arithmetic(digits)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adcli.lang.evaluate import Arithmetic, evaluate, every_value, precise_arithmetic, read
-from adcli.lang.ir import Program
+from adcli.lang.ir import Point, Program
 from adcli.lang.verify.differences import spare_digits
 from adcli.lang.verify.local_scale import decided
 
@@ -39,7 +39,7 @@ class Remainder:
         return self.slopes[0] >= ORDERS[0], self.slopes[1] >= ORDERS[1]
 
 
-def remainders(program: Program, derivatives: Program, at: Mapping[str, float], direction: Mapping[str, float],
+def remainders(program: Program, derivatives: Program, at: Point, direction: Point,
                noise: Mapping[str, Any]) -> dict[str, Remainder | None]:
     """For every result of the program the remainder along a direction; None where pieces change over every step, or a
     value is not finite. `derivatives` is the tangent program with respect to the names of the direction, or the tangent
@@ -66,7 +66,7 @@ def remainders(program: Program, derivatives: Program, at: Mapping[str, float], 
     return found
 
 
-def sizes(program: Program, derivatives: Program, at: Mapping[str, float], direction: Mapping[str, float],
+def sizes(program: Program, derivatives: Program, at: Point, direction: Point,
           steps: Sequence[float]) -> dict[str, list[tuple[float, ...]]]:
     """For every result, and every step h along a direction, what is left of its value after the terms of orders 0, 1 and, where
     they are known, 2."""
@@ -83,7 +83,7 @@ def sizes(program: Program, derivatives: Program, at: Mapping[str, float], direc
     return found
 
 
-def _terms(program: Program, derivatives: Program, at: Mapping[str, float], direction: Mapping[str, float],
+def _terms(program: Program, derivatives: Program, at: Point, direction: Point,
            exact: Arithmetic) -> list[Any]:
     """Derivatives at the point: values and slopes, or with them slopes again and curvatures, for all results."""
     along = [direction[p.name] for p in program.params if p.name in direction]
@@ -108,5 +108,5 @@ def _remainder(moved: Sequence[Any], terms: Sequence[Any], h: Any, nothing: Any,
     return Remainder(float(h), (float(rests[0][0]), float(rests[0][1])), (first, second))
 
 
-def _point(at: Mapping[str, float], direction: Mapping[str, float], h: Any, exact: Arithmetic) -> dict[str, Any]:
+def _point(at: Point, direction: Point, h: Any, exact: Arithmetic) -> dict[str, Any]:
     return {n: exact.constant(x) + h * exact.constant(direction.get(n, 0.0)) for n, x in at.items()}
