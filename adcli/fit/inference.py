@@ -3,8 +3,8 @@
 Predictions: outputs with their standard errors, and the bands that hold the curve and a new observation (Bates and Watts,
 Nonlinear Regression Analysis, 1988, 2.3.2: J C Jᵀ along the tangent plane at the solution).
 Intervals: by the t-distribution, or by the profile of the cost, the least that the other parameters make of it where one
-is fixed (the same, 6.1). With τ² = (cost − least cost)/s², an interval ends where |τ| is the quantile of the t-distribution, or of the normal
-one where the scatter is known; a linear model has b ± t·u.
+is fixed (the same, 6.1). With τ² = (cost − least cost)/s², an interval ends where |τ| is the quantile of the t-distribution,
+or of the normal one where the scatter is known; a linear model has b ± t·u.
 Models: criteria of information, and tests of one against a smaller one. The log likelihood is minus the loss, or that of normal
 residuals, whose variance is a parameter more where only the ratios of uncertainties are known. Akaike 1974; Hurvich and Tsai 1989
 (AICc); Schwarz 1978 (BIC); F test: Bates and Watts, 3.10.

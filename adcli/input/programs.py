@@ -62,7 +62,8 @@ def read_source(program: str | None, expressions: tuple[str, ...], language: str
     asked = foreign(program, language)
     if asked is None or expressions:
         return own_source(program, expressions, equations)
-    return read(own_source(asked.path, ()), asked, at)
+    from adcli.input.known import known_of
+    return read(own_source(asked.path, ()), asked, *known_of(at))
 
 
 def own_source(program: str | None, expressions: tuple[str, ...], equations: bool = False) -> Source:

@@ -1,13 +1,10 @@
-"""Which reader a program needs, and what a point says of shapes."""
+"""Which reader a program needs."""
 from __future__ import annotations
 
-import json
-
-import numpy as np
 import pytest
 from command import adcli
 
-from adcli.readers.front import foreign, known_of
+from adcli.readers.front import foreign
 
 TWO = "import math\n\n\ndef helper(x):\n    return x * x\n\n\ndef f(x, k=2.0):\n    y = helper(x) * k\n    return y\n"
 
@@ -44,13 +41,3 @@ def test_a_verb_takes_a_function_of_a_file(model, words, written):
 def test_standard_input_is_read(model):
     assert adcli("eval", "-", "--from", "python", "--at", "x=3", stdin=TWO.encode()).out == "y = 18.0\n"
     assert "write adcli show --from python - < FILE" in adcli("show", "--from", "python", "-e", "v = x").err
-
-
-def test_a_point_says_ranks(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    np.save("A.npy", np.zeros((2, 3)))
-    np.savez("all.npz", u=np.zeros(3), v=1.0)
-    (tmp_path / "p.json").write_text(json.dumps({"b": [[1, 2]], "c": 2}))
-    values, ranks = known_of(["x=[1,2],n=3,A=@A.npy", "@all.npz", "@p.json", "z=1:2:3"])
-    assert ranks == {"x": 1, "A": 2, "u": 1, "b": 2}
-    assert values == {"n": 3.0, "v": 0.0, "c": 2, "z": "1:2:3"}
