@@ -15,7 +15,7 @@ from adcli.fit.objective import NewtonResiduals, RowLoss, RowProgram, objective
 from adcli.input.points import unknown_name
 from adcli.lang.ir import Values, has_tensors
 from adcli.lang.ir.errors import AdError, plural
-from adcli.numerics.least_squares import RANK, End, Residuals, Start, minimised, of_length_one
+from adcli.numerics.least_squares import End, Residuals, Start, inverse_root, minimised, of_length_one
 from adcli.numerics.linear import MOST_DENSE, Normal, column_lengths, times
 from adcli.numerics.losses import Loss, Matrix
 from adcli.numerics.vectors import Vector
@@ -145,9 +145,7 @@ def spread(j: Matrix, lost: Vector, asked: Vector) -> tuple[Vector, Vector]:
     that are not determined."""
     lengths = column_lengths(j)
     if isinstance(j, np.ndarray):
-        _, s, vt = np.linalg.svd(j / lengths, full_matrices=False)
-        kept = s > RANK * s[0] if s[0] > 0 else s > 0
-        root = vt[kept].T / s[kept]
+        root = inverse_root(j / lengths)
         root = root if len(asked) == len(root) else root[asked]
         inner, products = column_lengths(root.T), root @ root.T
     else:

@@ -20,7 +20,7 @@ import numpy as np
 from adcli.fit.fit import Fit, Fitted
 from adcli.lang.ir import Program, Values, has_tensors, shape_of
 from adcli.lang.ir.errors import AdError
-from adcli.numerics.least_squares import RANK, NotFinite, Start, minimised, of_length_one, polished
+from adcli.numerics.least_squares import NotFinite, Start, inverse_root, minimised, of_length_one, polished
 from adcli.numerics.linear import Normal, column_lengths
 from adcli.numerics.losses import Loss, Matrix
 from adcli.numerics.vectors import Vector
@@ -91,9 +91,7 @@ def standard_errors(found: Fitted, jacobian: Matrix) -> Vector:
     lengths = column_lengths(triangle)
     unit = rows / lengths
     if isinstance(triangle, np.ndarray):
-        _, s, vt = np.linalg.svd(triangle / lengths, full_matrices=False)
-        kept = s > RANK * s[0] if len(s) else s > 0
-        error = np.linalg.norm(unit @ (vt[kept].T / s[kept]), axis=1)
+        error = np.linalg.norm(unit @ inverse_root(triangle / lengths), axis=1)
     else:
         error = np.sqrt(np.sum(unit * Normal(of_length_one(triangle, lengths)).solve(unit.T).T, axis=1))
     lost = np.reshape(found.end.lost, (-1, len(free)))

@@ -228,10 +228,9 @@ def downwards(residuals: Residuals, start: Start, end: End, loss: Loss) -> Vecto
         return None
     triangle = dense(end.triangle[:, free])
     lengths = column_lengths(triangle)
-    _, s, vt = np.linalg.svd(triangle / lengths, full_matrices=False)
-    kept = s > RANK * s[0]
-    d = np.zeros((len(end.at), int(kept.sum())))
-    d[free] = vt[kept].T / s[kept] / lengths[:, None]
+    root = inverse_root(triangle / lengths)
+    d = np.zeros((len(end.at), root.shape[1]))
+    d[free] = root / lengths[:, None]
     step = max(CURVED * end.length / math.sqrt(end.rows), SMALL * residuals.size)
 
     def slope(b: Vector) -> Vector:
@@ -361,6 +360,13 @@ def shortest_solution(j: Matrix, r: Vector) -> Vector:
     u, s, vt = np.linalg.svd(j / lengths, full_matrices=False)
     kept = s > RANK * s[0] if len(s) else s > 0
     return (vt[kept].T @ ((u[:, kept].T @ r) / s[kept])) / lengths
+
+
+def inverse_root(j: Matrix) -> Matrix:
+    """R of RRᵀ = (JᵀJ)⁻¹, without the directions that are not determined."""
+    _, s, vt = np.linalg.svd(j, full_matrices=False)
+    kept = s > RANK * s[0] if len(s) else s > 0
+    return vt[kept].T / s[kept]
 
 
 def of_length_one(j: Matrix, lengths: Vector) -> Matrix:
