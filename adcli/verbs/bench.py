@@ -200,20 +200,14 @@ def phases(asked: Timing) -> dict[str, float]:
     from adcli.lang.derive.derivatives import gradient
     from adcli.lang.lower.frontend import parse_source
     found, real = dict[str, float](), PRECISIONS[asked.precision]
-
-    def phase(name: str, work: Callable[[], Any]) -> Any:
-        made, seconds = timed(work)
-        found[name] = seconds * 1e3
-        return made
-
-    program = phase("parse", lambda: parse_source(asked.source))
-    derived = phase("differentiate", lambda: gradient(program, asked.wrt, asked.of))
-    expanded = phase("expand", lambda: for_machine(derived))
-    kernel, texts = phase("emit", lambda: (k := kernel_texts(expanded, veclib.lanes(real.bytes), veclib.host(), asked.fast, real),
-                                             tuple(k.texts)))
-    code = phase("llvm", lambda: jit.object_codes(texts, kernel.level))
-    phase("link", lambda: jit.link(code, kernel.entry))
-    return found
+    program, found["parse"] = timed(lambda: parse_source(asked.source))
+    derived, found["differentiate"] = timed(lambda: gradient(program, asked.wrt, asked.of))
+    expanded, found["expand"] = timed(lambda: for_machine(derived))
+    (kernel, texts), found["emit"] = timed(lambda: (k := kernel_texts(expanded, veclib.lanes(real.bytes), veclib.host(),
+                                                                      asked.fast, real), tuple(k.texts)))
+    code, found["llvm"] = timed(lambda: jit.object_codes(texts, kernel.level))
+    _, found["link"] = timed(lambda: jit.link(code, kernel.entry))
+    return {name: seconds * 1e3 for name, seconds in found.items()}
 
 
 def start_up(asked: Timing, program: Program) -> dict[str, float]:
