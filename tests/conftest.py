@@ -1,7 +1,7 @@
 """Every pass is checked in every test, and no test sees what another has compiled.
 
-What LLVM makes of a text depends on the text alone and takes a quarter of the time of all tests: the same text is not given
-to it twice.
+What LLVM makes of a text depends on the text alone: the same text is not given to it twice. Three texts of four, which ones the
+seed says, it compiles as the command does in haste, in a fifth of the time; all of them well where a test uses `made_well`.
 
 Every run draws new programs, from a seed that it says first, and again where a test has failed.
 """
@@ -12,6 +12,7 @@ import os
 import sys
 from collections import defaultdict
 from functools import lru_cache
+from zlib import crc32
 
 import hypothesis
 import pytest
@@ -46,6 +47,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatu
         say_seed(config)
 
 
+def pytest_collection_finish() -> None:
+    gc.freeze()   # nobody looks for cycles in what was collected
+
+
 def say_seed(config: pytest.Config) -> None:
     terminal = config.pluginmanager.get_plugin("terminalreporter")
     if terminal:
@@ -71,7 +76,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")   # as the command has it
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)   # the processes that tests start have compiled modules, as those of users
 sys.dont_write_bytecode = False
-jit.object_code = lru_cache(1000)(jit.object_code)
+WELL, HASTE = 2, 0
+compiled = lru_cache(1000)(jit.object_code)
+
+
+def in_haste(text: str, cpu: str | None = None, level: int = WELL) -> bytes:
+    haste = level == WELL and crc32(text.encode()) % 4 != session_seed() % 4
+    return compiled(text, cpu, HASTE if haste else level)
+
+
+jit.object_code = in_haste
 bench.RUNS = 1   # the processes that `bench` starts are the same five times
 gc.freeze()
 gc.set_threshold(100_000, 20, 50)   # as the command has it: looking for cycles takes a tenth of the time of the suite
@@ -80,6 +94,12 @@ gc.set_threshold(100_000, 20, 50)   # as the command has it: looking for cycles 
 @pytest.fixture(autouse=True, scope="session")
 def _check_every_pass():
     pipeline.CHECKS = (well_formed.check,)
+
+
+@pytest.fixture
+def made_well(monkeypatch):
+    """The level that is asked for; `jit.object_code` is that of LLVM."""
+    monkeypatch.setattr(jit, "object_code", compiled)
 
 
 @pytest.fixture(autouse=True)

@@ -36,7 +36,7 @@ def verify(text: str) -> None:
 
 def object_code(text: str, cpu: str | None = None, level: int = 2) -> bytes:
     """The text as an object file, for a processor named as LLVM does (default: this one)."""
-    return with_module(text, lambda module: bytes(machine(cpu, level).emit_object(module)))
+    return with_module(text, lambda module: with_machine(cpu, level, lambda made: bytes(made.emit_object(module))))
 
 
 def with_module(text: str, function: Callable[[Any], Result]) -> Result:
@@ -62,7 +62,7 @@ def object_codes(texts: Iterable[str], level: int, jobs: int | None = None) -> b
     def compiled(numbered: tuple[int, str]) -> None:
         k, text = numbered
         with parsed(text, jobs) as module:
-            found[k] = emitted(machine(None, level), module)
+            found[k] = with_machine(None, level, lambda made: emitted(made, module))
 
     def all_compiled() -> None:
         start()
@@ -109,7 +109,7 @@ def unlocked(name: str) -> Any:
 
 def assembly(text: str, cpu: str | None = None, level: int = 2) -> str:
     """The text as assembly, for a processor named as LLVM does (default: this one)."""
-    return with_module(text, lambda module: str(machine(cpu, level).emit_assembly(module)))
+    return with_module(text, lambda module: with_machine(cpu, level, lambda made: str(made.emit_assembly(module))))
 
 
 def link(code: bytes, entry: EntryPoint) -> Kernel:
@@ -164,6 +164,22 @@ def parsed(text: str, at_once: int = 1) -> Iterator[Any]:
     with binding.create_context() as context, assembled(text, context) as module:
         module.verify()
         yield module
+
+
+_idle = dict[tuple[str | None, int], list[Any]]()
+"""Code generators that nobody uses, by processor and level: to make one takes three milliseconds, a short text takes one."""
+
+
+def with_machine(cpu: str | None, level: int, function: Callable[[Any], Result]) -> Result:
+    """The result of a function on a code generator that nobody else uses meanwhile."""
+    idle = _idle.setdefault((cpu, level), [])
+    try:
+        made = idle.pop()
+    except IndexError:
+        made = machine(cpu, level)
+    result = function(made)
+    idle.append(made)   # none that failed
+    return result
 
 
 def machine(cpu: str | None, level: int) -> Any:

@@ -13,17 +13,15 @@ from adcli.codegen.rows.compiled import linked
 from adcli.codegen.rows.jit import object_code
 from adcli.lang.ir import Program
 
-from adcli.task.native import HASTE
-
 LANES = (veclib.lanes(), 4, 2, 1)
 
 
 def everywhere(program: Program, at: Mapping[str, Any], want: Mapping[str, Any], lanes: int | None = None,
                exact: bool = False) -> None:
     """The code gives `want`, to the bit if `exact`, with every choice of nests, between pages that end the process when they are
-    touched, at either end of every array, temporary ones too. Of all programs half are compiled in haste."""
+    touched, at either end of every array, temporary ones too."""
     module = emit(program, lanes or veclib.lanes(), veclib.host())
-    kernel = TensorKernel(module, linked(object_code(module.text, level=HASTE[len(module.text) % 2 == 0]), module.entry))
+    kernel = TensorKernel(module, linked(object_code(module.text), module.entry))
     kinds = {p.name: np.int64 if p.var.integer else float for p in program.params}
     for at_end in (True, False):
         kernel.allocate = lambda size, e=at_end: guarded_arrays.guarded(size, e)

@@ -24,6 +24,7 @@ def some():
     return compiled(everything())
 
 
+@pytest.mark.usefixtures("made_well")
 @pytest.mark.parametrize("lanes", half(WIDTHS))
 @pytest.mark.parametrize("level", [0, 1, 2])
 def test_same_bits_as_through_llvm(lanes, level):

@@ -14,8 +14,8 @@ from adcli.codegen.modules import runtime
 from adcli.codegen.modules.module import TensorModule, laid_out
 from adcli.codegen.modules.module_text import emit
 from adcli.codegen.modules.runtime import TensorKernel
+from adcli.codegen.rows import jit
 from adcli.codegen.rows.compiled import linked
-from adcli.codegen.rows.jit import object_code
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program
@@ -25,6 +25,7 @@ from session_seed import half
 
 from adcli.task.native import HASTE
 
+pytestmark = pytest.mark.usefixtures("made_well")
 NET = """
 input x(N), W(N, N), int32 T
 h(0, i) = x(i)
@@ -40,7 +41,7 @@ def hasty(monkeypatch: pytest.MonkeyPatch, worth: float) -> tuple[TensorKernel, 
 
     def compiled(module: TensorModule, haste: bool) -> Kernel:
         asked.append(haste)
-        return linked(object_code(module.text, level=HASTE[haste]), module.entry)
+        return linked(jit.object_code(module.text, level=HASTE[haste]), module.entry)
 
     return TensorKernel(laid_out(gradient(parse(NET)), veclib.lanes(), veclib.host()), None, compiled=compiled), asked
 
@@ -125,7 +126,8 @@ def test_the_bits_are_the_same(name: str) -> None:
     made, r = LOOPS[name], Random(7)
     program = adjoint_program(made.program())
     module = emit(program, veclib.lanes(), veclib.host())
-    haste, well = (TensorKernel(module, linked(object_code(module.text, level=HASTE[h]), module.entry)) for h in (True, False))
+    haste, well = (TensorKernel(module, linked(jit.object_code(module.text, level=HASTE[each]), module.entry))
+                   for each in (True, False))
     whole = {n: np.asarray(made.whole.get(n, made.steps), np.int64) for n in (p.name for p in program.params if p.var.integer)}
     own = {**given(made, r), **whole}
     outs = TensorKernel(emit(made.program(), veclib.lanes(), veclib.host()), None)

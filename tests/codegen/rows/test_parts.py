@@ -20,6 +20,7 @@ from native_programs import WIDTHS, long_program
 from session_seed import half
 
 
+@pytest.mark.usefixtures("made_well")
 @pytest.mark.parametrize("size, level, lanes", half(list(itertools.product((1, 7, 100), (0, 1, 2), WIDTHS))))
 def test_parts_agree_with_the_whole(size: int, level: int, lanes: int) -> None:
     program = long_program(300)
