@@ -43,8 +43,8 @@ def agree(found: dict[str, Any], want: dict[str, Any], prefix: str, near: float 
 
 
 def read_back(f: adcli.Function) -> adcli.Function:
-    again = adcli.compile(f.text())
-    assert again.text() == f.text()
+    again = adcli.compile(text := f.text())
+    assert again.text() == text
     return again
 
 

@@ -88,20 +88,27 @@ class Affine:
             return found
         return list(dict.fromkeys([*found, *(a for each in nested(self) for a, _ in each.terms if isinstance(a, Index))]))
 
-    def __add__(self, other: Affine | int) -> Affine:
-        right = affine(other)
+    def __add__(self, other: Affine | int, times: int = 1) -> Affine:
+        if isinstance(other, int):
+            return Affine(self.terms, self.constant + times*other)
+        if not other.terms:
+            return Affine(self.terms, self.constant + times*other.constant)
+        if not self.terms and times == 1:
+            return Affine(other.terms, self.constant + other.constant)
         sums = dict(self.terms)
-        for a, c in right.terms:
-            sums[a] = sums.get(a, 0) + c
-        return Affine(_canonical(sums), self.constant + right.constant)
+        for a, c in other.terms:
+            sums[a] = sums.get(a, 0) + times*c
+        return Affine(_canonical(sums), self.constant + times*other.constant)
 
     def __neg__(self) -> Affine:
         return self * -1
 
     def __sub__(self, other: Affine | int) -> Affine:
-        return self + affine(other) * -1
+        return self.__add__(other, -1)
 
     def __mul__(self, factor: int) -> Affine:
+        if factor == 1:
+            return self
         return Affine(tuple((a, c * factor) for a, c in self.terms) if factor else (), self.constant * factor)
 
 
@@ -113,7 +120,8 @@ def affine(x: Affine | AffineAtom | int) -> Affine:
 
 
 def _canonical(sums: Mapping[AffineAtom, int]) -> tuple[AffineTerm, ...]:
-    return tuple(sorted(((a, c) for a, c in sums.items() if c), key=_order))
+    terms = [term for term in sums.items() if term[1]]
+    return tuple(sorted(terms, key=_order) if len(terms) > 1 else terms)
 
 
 def _order(term: AffineTerm) -> tuple[int, str, int]:

@@ -24,10 +24,9 @@ from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.lang.printing.printer import STYLES, print_program
 from back_ends import alike, ulps
 from hypothesis import given
-from hypothesis import strategies as st
 from multiple_precision import mpmath_arithmetic
 from one_operation import REAL, program, samples, special_points
-from random_programs import law, point, sample
+from random_programs import choices, law, point, sample
 from same_programs import equal
 from session_seed import fixed, half
 from well_formed import check
@@ -195,7 +194,7 @@ def test_coefficients_are_repeated_derivatives(text):
 
 
 @law(100)
-@given(st.randoms(use_true_random=False))
+@given(choices)
 def test_order_one_is_forward_mode_for_random_programs(r: random.Random):
     p = parse(sample(r).text)
     series, tangents = check(taylor(p, inputs(p), None, 1)), jvp(p, inputs(p))
@@ -235,7 +234,7 @@ def check_remainder(p: Program, order: int, at: Mapping[str, float], along: Mapp
 
 
 @law(80)
-@given(st.randoms(use_true_random=False))
+@given(choices)
 def test_the_remainder_of_a_random_program(r: random.Random):
     p = parse(sample(r).text)
     if p.params:

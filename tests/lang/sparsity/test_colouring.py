@@ -47,7 +47,7 @@ def count(colours: list[int]) -> int:
 @st.composite
 def patterns(draw: st.DrawFn, square: bool = False) -> tuple[Pattern, int]:
     """A random pattern and its number of columns."""
-    r = draw(st.randoms(use_true_random=False))
+    r = draw(random_programs.choices)
     columns = r.randint(0, 9)
     rows, density = columns if square else r.randint(0, 9), r.choice((0.1, 0.25, 0.5, 0.9))
     return tuple(tuple(j for j in range(columns) if r.random() < density) for _ in range(rows)), columns
