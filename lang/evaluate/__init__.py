@@ -80,13 +80,17 @@ def every_value(program: Program, at: Mapping[str, Any], arithmetic: Arithmetic)
             given = arithmetic.constant(p.default)
         values[p.var] = given
     sizes = _sizes(program, values, arithmetic) if has_tensors(program) else {}
+    constant, apply, dup = arithmetic.constant, arithmetic.apply, TABLE["dup"]
     for e in program.equations:
-        args = [read(values, a, arithmetic) for a in e.args]
-        if type(e.op) is not Primitive:
-            arithmetic.enter(e)
-        if e.op is TABLE["dup"]:
+        args = [constant(a.value) if isinstance(a, Lit) else values[a] for a in e.args]
+        if e.op is dup:
             values.update(dict.fromkeys(e.outs, args[0]))
-        elif isinstance(e.op, Comprehension):
+            continue
+        if type(e.op) is Primitive:
+            values[e.outs[0]] = apply(e.op, args, e.args, e)
+            continue
+        arithmetic.enter(e)
+        if isinstance(e.op, Comprehension):
             from adcli.lang.evaluate.comprehensions import comprehension
             values[e.outs[0]] = comprehension(e, args, sizes, arithmetic, lambda body, at: evaluate(body, at, arithmetic))
         elif isinstance(e.op, Recurrence):
@@ -94,8 +98,6 @@ def every_value(program: Program, at: Mapping[str, Any], arithmetic: Arithmetic)
         elif isinstance(e.op, MatrixOperation):
             from adcli.lang.evaluate.matrices import matrix_operation
             values[e.outs[0]] = matrix_operation(e, args, dict(sizes.items()), arithmetic)
-        else:
-            values[e.outs[0]] = arithmetic.apply(e.op, args, e.args, e)
     return values
 
 

@@ -50,12 +50,17 @@ class Orders:
         self.whole = {modes: with_status(p, program, self.wrt) for modes, p in made.items()}
 
     def at(self, point: Point) -> dict[tuple[str, ...], dict[str, float]]:
-        """The results at a point; the level of the status is called status."""
-        found = {}
-        for modes, program in self.whole.items():
-            got = evaluate(program, point, FLOAT)
-            found[modes] = {**got, "status": got[program.results[-1].name]}
-        return found
+        """The results at a point by all orders of modes."""
+        return {modes: self.by(modes, point) for modes in self.whole}
+
+    def by(self, modes: tuple[str, ...], point: Point) -> dict[str, float]:
+        """The results at a point by one order of modes; the level of the status is called status."""
+        program = self.whole[modes]
+        got = evaluate(program, point, FLOAT)
+        return {**got, "status": got[program.results[-1].name]}
+
+    def forward(self, point: Point) -> dict[str, float]:
+        return self.by(("forward",) * self.order, point)
 
     def disagreements(self, point: Point) -> Iterator[str]:
         """What differs between the orders of modes, and from Taylor coefficients along each input, short of overflow."""
@@ -74,10 +79,8 @@ class Orders:
                 if not alike(coefficient, first[partial]):
                     yield f"{partial} at {point}: {first[partial]}, {coefficient} by taylor"
 
-    def wrong_limits(self, point: Point) -> Iterator[str]:
+    def wrong_limits(self, point: Point, got: Mapping[str, float], limits: Mapping[str, float]) -> Iterator[str]:
         """Derivatives that are not what those beside the point tend to; none is looked at that tends to nothing."""
-        got = self.at(point)[("forward",) * self.order]
-        limits = self.limits(point)
         for name, x in got.items():
             limit = limits.get(name)
             if limit is not None and not alike(x, limit):
