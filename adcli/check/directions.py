@@ -23,7 +23,6 @@ from adcli.lang.ir import LEVELS, SMOOTH, Param, Program
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.precision import DOUBLE, Precision
 from adcli.lang.operations.recurrence import with_statements
-from adcli.lang.passes.pipeline import tangent_program
 from adcli.lang.verify.differences import Quotient, extrapolated
 from adcli.task.native import native
 
@@ -85,12 +84,11 @@ class DirectionalCheck:
 
     def run(self) -> list[Tally]:
         """The figures of every method, also of those that are left out here."""
-        tallies = self.by_reference(), *self.in_singles(), self.products(), self.differences(), self.symmetry()
+        tallies = self.products(), self.by_reference(), *self.in_singles(), self.differences()
         found = {t.method: t for t in tallies}
         methods = ("forward against reverse", "native against reference", in_precision(self.of.precision),
-                   "multiple precision", "program in multiple precision", "differences along directions",
-                   "dot products ⟨w, Jv⟩, ⟨Jᵀw, v⟩", "symmetry of second derivatives",
-                   "Taylor remainder, gradient", "Taylor remainder, Hessian")
+                   "multiple precision", "differences along directions", "Taylor remainder, gradient",
+                   "Taylor remainder, Hessian")
         return [found.get(name) or Tally(name, note=LEFT_OUT) for name in methods if name]
 
     # ---------------------------------------------------------------- sweeps
@@ -115,7 +113,7 @@ class DirectionalCheck:
 
     def products(self) -> Tally:
         """⟨w, Jv⟩ against ⟨Jᵀw, v⟩ for the derivative of every output by every input."""
-        tally = Tally("dot products ⟨w, Jv⟩, ⟨Jᵀw, v⟩")
+        tally = Tally("forward against reverse")
         ahead = self.derivative_names(self.of.ahead.program, self.outputs)
         back = self.derivative_names(self.of.back.program, self.of.wrt)
         for v in self.outputs:
@@ -124,23 +122,6 @@ class DirectionalCheck:
                 left, a = self.total(self.tangents[x], {v: ahead[v]}, self.weights)
                 right, b = self.total(adjoints, {x: back[x]}, self.direction)
                 tally.compare(f"⟨w, d{v}_d{x}·v⟩", self.numbers, left, right, a + b)
-        return tally
-
-    def symmetry(self) -> Tally:
-        """⟨u, Hv⟩ against ⟨Hu, v⟩, where H is the Hessian of a weighted sum of the outputs: by tangents of the adjoints."""
-        tally = Tally("symmetry of second derivatives")
-        adjoints = self.of.adjoints
-        program = tangent_program(adjoints, self.of.wrt, [r.name for r in adjoints.results[len(self.outputs):]])
-        kernel = native(program)
-        names = dict(zip(self.of.wrt, [r.name for r in program.results[len(adjoints.results):]], strict=True))
-        weights = {p.name: self.weights[p.seed] for p in adjoints.params if p.seed}
-        other = {x: self.along(self.of.primal.param(x)) for x in self.of.wrt}
-        found = []
-        for u, v in ((other, self.direction), (self.direction, other)):
-            given = {**weights, **{p.name: v[p.seed] for p in program.params if p.seed}}
-            found.append(self.total([kernel({**at, **given}) for at in self.near], names, u))
-        (left, a), (right, b) = found
-        tally.compare("⟨u, Hv⟩", self.numbers, left, right, a + b, 2)
         return tally
 
     def by_reference(self) -> Tally:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from adcli.answers.diagnose import described
 from adcli.check.subject import EntryKey, Seen, Subject, evaluated, tamed
 from adcli.check.tally import Tally
-from adcli.codegen.rows.expand import expand, for_machine
+from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.native_arithmetic import NATIVE
 from adcli.lang.analyse.rounding import NEAR, Bounded, Rounding
 from adcli.lang.evaluate import precise_arithmetic
@@ -93,31 +93,27 @@ def precise(subject: Subject, seen: Sequence[Seen]) -> list[Tally]:
     """Differences of the value in multiple precision, against both modes as native code gives them, and against the
     reverse program in multiple precision: that is free of rounding and has the rules alone. Where no path leads from an input
     to an output the derivative is 0."""
-    tally, rules = Tally("multiple precision"), Tally("program in multiple precision")
+    tally = Tally("multiple precision")
     if not has_precision():
-        tally.note = rules.note = f"not run: {install('python-flint')}"
-        return [tally, rules]
+        tally.note = f"not run: {install('python-flint')}"
+        return [tally]
     smooth = list(subject.smooth(seen, tally))
+    ruled = [id(s) for s in subject.sampled(smooth, evaluated(subject.reverse.machine), PRECISE, Tally(""), "points")]
     every = list(dict.fromkeys(k[1] for k in subject.entries()))
-    moved = [wrt for wrt in every if subject.reached(wrt)]
-    jobs = subject.sampled([(s, wrt) for s in smooth for wrt in moved], 8 * evaluated(subject.machine), PRECISE, tally, "columns")
-    by_point: dict[int, list[tuple[str, ...]]] = {id(s): [] for s in smooth}
-    for s, wrt in jobs:
-        by_point[id(s)].append(wrt)
-    ruled = subject.sampled(smooth, evaluated(subject.reverse.machine), PRECISE, rules, "points")
+    moved = [(s, wrt) for s in smooth for wrt in every if subject.reached(wrt)]
+    jobs = subject.sampled(moved, 8 * evaluated(subject.machine), PRECISE, tally, "columns")
     zero = precise_arithmetic(30).constant(0.0)
     for s in smooth:
         known: dict[EntryKey, Settled] = {(n, wrt): (zero, zero) for wrt in every
                                           for n in subject.some_of if n not in subject.reached(wrt)}
-        by_differences(subject, s, by_point[id(s)], known, tally, any(s is r for r in ruled))
+        by_differences(subject, s, [wrt for at, wrt in jobs if at is s], known, tally, id(s) in ruled)
         for key, settled in known.items():
             for got, exact, allowed in against_native(s, key, settled):
                 tally.compare(subject.name(key), s.at, got, exact, allowed, len(key[1]))
                 tally.count_digits(got, settled[0])
-        if any(s is r for r in ruled):
-            for key, (got, want, allowed) in by_rules(subject, s, known).items():
-                rules.compare(subject.name(key), s.at, got, want, allowed, len(key[1]))
-    return [tally, rules]
+        for key, compared in by_rules(subject, s, known).items() if id(s) in ruled else ():
+            tally.compare(subject.name(key), s.at, *compared, len(key[1]))
+    return [tally]
 
 
 def by_differences(subject: Subject, s: Seen, wrts: Sequence[tuple[str, ...]], known: dict[EntryKey, Settled], tally: Tally,
@@ -187,41 +183,9 @@ def nothing_left(bounded: Bounded, size: float, lengths: Sequence[Any]) -> Any:
     return TINY * size
 
 
-# ---------------------------------------------------------------- the whole Jacobian at once
-
-def products(subject: Subject, seen: Sequence[Seen]) -> list[Tally]:
-    """⟨w, Jv⟩ against ⟨Jᵀw, v⟩ for random v and w, with the programs of jvp and vjp."""
-    tally = Tally("dot products ⟨w, Jv⟩, ⟨Jᵀw, v⟩")
-    ahead, back = map(for_machine, (subject.tangents, subject.adjoints))
-    own, outputs = len(subject.primal.params), [r.name for r in subject.primal.results]
-    inputs = [p.name for p in subject.primal.params if p.name in subject.wrt]
-    for s in subject.sampled(list(seen), evaluated(ahead) + evaluated(back), POINTS, tally, "points"):
-        v = {x: way * subject.length(s, x, False) for x, way in directions(subject).items()}
-        w = {n: subject.random.uniform(-1, 1) for n in outputs}
-        found = []
-        for program, seeds, weights, order in ((ahead, v, w, outputs), (back, w, v, inputs)):
-            given = {p.name: seeds[p.seed] for p in program.params[own:] if p.seed}
-            rounding = Rounding(program, {**s.at, **given}, arithmetic=NATIVE)
-            found.append(inner([rounding.of(r.atom) for r in program.results[len(outputs):]], [weights[n] for n in order]))
-        (left, a), (right, b) = found
-        tally.compare("⟨w, Jv⟩", s.at, left, right, MARGIN * (a + b))
-    return [tally]
-
-
 def directions(subject: Subject) -> dict[str, float]:
     """A random direction, in parts of a length in each input."""
     return {x: subject.random.choice((-1, 1)) * subject.random.uniform(0.5, 1) for x in subject.wrt}
-
-
-def inner(terms: Sequence[Bounded], weights: Sequence[float]) -> Bounded:
-    """An inner product with its error bound."""
-    products = [x * w for (x, _), w in zip(terms, weights, strict=True)]
-    try:
-        total = math.fsum(products) if all(map(math.isfinite, products)) else math.nan
-    except OverflowError:
-        total = math.nan
-    bound = sum(abs(w) * (e + 2 * math.ulp(x)) + math.ulp(x * w) for (x, e), w in zip(terms, weights, strict=True))
-    return total, bound
 
 
 # ---------------------------------------------------------------- the remainders of expansions
@@ -262,7 +226,7 @@ def expansions(subject: Subject, s: Seen, way: dict[str, float], local: bool) ->
 
 
 METHODS: tuple[Callable[[Subject, Sequence[Seen]], list[Tally]], ...] = (
-    modes, evaluators, other_precision, precise, products, taylor)
+    modes, evaluators, other_precision, precise, taylor)
 
 
 def has_precision() -> bool:

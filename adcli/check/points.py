@@ -180,7 +180,7 @@ class Check:
             return (f"{first} first and {second} second derivatives" if second else plural(first, "first derivative")) + points
         every = sum(len(s.primal.results) * len(s.wrt) for s in self.subjects)
         return f"{first:,} of {every:,} first derivatives{points}, drawn by seed {self.seed}; " + worded(
-            "⟦--all⟧ looks at every one, and products and remainders use all")
+            "⟦--all⟧ looks at every one, and remainders use all")
 
     @property
     def failed(self) -> bool:

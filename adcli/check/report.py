@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 HEADINGS = ("method", "compared", "worst", "allowed", "verdict", "")
 SIDES = "<>>><<"
-PREFERRED = ("multiple", "differences", "program", "forward", "native", "single", "dot", "symmetry",
-             "Taylor", "against")
+PREFERRED = ("multiple", "differences", "forward", "native", "single", "Taylor", "against")
 """Methods by how much they say about the entry that is wrong: first words."""
 MOST_FINDINGS = 5
 """Findings and entries that are listed."""

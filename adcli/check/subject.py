@@ -23,7 +23,7 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import every_value, precise_arithmetic
 from adcli.lang.ir import LEVELS, SMOOTH, Equation, Program
 from adcli.lang.operations.precision import DOUBLE, Precision
-from adcli.lang.passes.pipeline import adjoints, tangent_program, tangents
+from adcli.lang.passes.pipeline import tangent_program, tangents
 from adcli.lang.passes.status import with_status
 from adcli.lang.simplify.simplify import simplify
 from adcli.lang.verify.local_scale import DIGITS, decided, local_scale, size_of
@@ -149,11 +149,6 @@ class Subject:
     def tangents(self) -> Program:
         """The tangents of all outputs along a direction of all inputs."""
         return tangents(self.primal, self.wrt)
-
-    @cached_property
-    def adjoints(self) -> Program:
-        """The adjoints of all inputs for weights of all outputs."""
-        return adjoints(self.primal, self.wrt)
 
     @cached_property
     def tangents_twice(self) -> Program | None:
