@@ -149,10 +149,7 @@ class Against:
             if not math.isfinite(expected):
                 self.tally.skip("not finite")
                 continue
-            if math.isfinite(got):
-                self.tally.compare(name, s.at, got, expected, allowed, len(key[1]))
-            else:
-                self.tally.enter(Compared(name, s.at, got, expected, allowed, len(key[1])))
+            self.tally.require(name, s.at, got, expected, allowed, len(key[1]))
             if allowed < math.inf:
                 self.held.setdefault(key, []).append(Held(s.at, got, expected, allowed))
                 self.count_digits(got, expected)

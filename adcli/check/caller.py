@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,8 +26,6 @@ UNWRITTEN = 0x7FF4_ADC1_1ADC_11AD
 """The bits of a NaN that no arithmetic makes."""
 MOST_FILE = 64 << 20
 """Bytes of a library's file in which names are looked for."""
-MOST_STRINGS = 20_000
-"""Words of a library's file that may be names of its functions."""
 DEEPEST = 50
 """Lists within lists."""
 MOST = (1 << 22) + 1
@@ -116,19 +113,7 @@ def library(request: dict[str, Any]) -> tuple[str, Called]:
     for name in request["names"]:
         if f"\0_Z{len(name)}{name}".encode() in words:
             raise Unusable(f'C++ has given the function \'{name}\' another name: declare it extern "C"')
-    raise Unusable("no such function", exported(loaded, words))
-
-
-def exported(loaded: Any, file: bytes) -> Iterator[str]:
-    """Names of functions that a library has and this process had not: the words of its file that the loader knows."""
-    import ctypes
-    from ctypes.util import find_library
-    others = [ctypes.CDLL(None), *([ctypes.CDLL(found)] if (found := find_library("m")) else [])]
-    words = dict.fromkeys(re.findall(rb"(?<=\0)_?([A-Za-z]\w{0,200})(?=\0)", file))
-    for word in list(words)[:MOST_STRINGS]:
-        name = word.decode()
-        if hasattr(loaded, name) and not any(hasattr(other, name) for other in others):
-            yield name
+    raise Unusable("no such function")
 
 
 def c_function(function: Any, most: int) -> Called:
@@ -137,21 +122,13 @@ def c_function(function: Any, most: int) -> Called:
     from mmap import mmap
     blank = UNWRITTEN.to_bytes(8, sys.byteorder)
 
-    def array(length: int) -> Any:
-        return (ctypes.c_uint64 * (length + 2 * GUARD)).from_buffer(mmap(-1, 8 * (length + 2 * GUARD)))
-
     def call(point: Sequence[float]) -> dict[str, Any]:
-        given, out = array(len(point)), array(most)
-        for a in (given, out):
-            ctypes.memmove(a, blank * len(a), 8 * len(a))
-        start = 8 * GUARD
-        (ctypes.c_double * len(point)).from_buffer(given, start)[:] = list(point)
-        before = bytes(given)
-        code = function(ctypes.byref(given, start), ctypes.byref(out, start))
+        start, length = 8 * GUARD, most + 2 * GUARD
+        out = (ctypes.c_uint64 * length).from_buffer(mmap(-1, 8 * length))
+        ctypes.memmove(out, blank * length, 8 * length)
+        code = function((ctypes.c_double * len(point))(*point), ctypes.byref(out, start))
         if code != 0:
             raise Wrong(f"returns {code}, and 0 means success (a function without a result must be declared int, and return 0)")
-        if bytes(given) != before:
-            raise Wrong("writes into the array of its inputs, or beside it")
         written = [x != UNWRITTEN for x in out]
         if any(written[:GUARD]):
             raise Wrong("writes in front of its array of results")
@@ -159,9 +136,6 @@ def c_function(function: Any, most: int) -> Called:
         count = len(used) - used[::-1].index(True) if any(used) else 0
         if count > most:
             raise Wrong(f"writes out[{count - 1}]: more results than there can be")
-        changed = [x ^ UNWRITTEN for x in out[GUARD:GUARD + count]]
-        if any(x and not (x >> 32 and x & 0xFFFF_FFFF) for x in changed):
-            raise Wrong("writes half of a double: its arrays are not of doubles")
         if not all(used[:count]):
             raise Wrong(f"never writes out[{used.index(False)}], and writes out[{count - 1}]")
         return {"numbers": list((ctypes.c_double * count).from_buffer(out, start))}
@@ -224,24 +198,6 @@ def python_function(function: Callable[..., Any], name: str, inputs: Sequence[st
     return call
 
 
-def labelled(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """The elements of arrays with their names."""
-    found = [each for name, x in pairs for each in elements(name, x)]
-    return {"names": [name for name, _ in found], "numbers": [x for _, x in found]}
-
-
-def elements(name: str, x: Any, place: tuple[int, ...] = ()) -> Iterator[tuple[str, float]]:
-    """The numbers in an array or in nested lists, named by their places."""
-    for convert in ("toarray", "tolist"):
-        x = getattr(x, convert)() if hasattr(x, convert) else x
-    if isinstance(x, (list, tuple)) and len(place) < DEEPEST:
-        for k, each in enumerate(x):
-            yield from elements(name, each, (*place, k))
-        return
-    (value,) = flat(x)
-    yield (f"{name}({', '.join(map(str, place))})" if place else name), value
-
-
 def arguments(function: Callable[..., Any], name: str, inputs: Sequence[str], arrays: bool = False) -> dict[str, str] | None:
     """The inputs that a function takes by name, by its parameters; None where it takes an array of all, or with `arrays` all in
     order. A word of Python has an underscore behind it: lambda_."""
@@ -295,37 +251,36 @@ def record(returned: Any, arrays: bool = False) -> dict[str, Any]:
     if hasattr(returned, "items") and hasattr(returned, "keys"):
         pairs = list(returned.items())
         if all(isinstance(name, str) for name, _ in pairs):
-            return labelled(pairs) if arrays else named(pairs)
+            return named(pairs, arrays)
         returned = [x for _, x in pairs]
-    return {"numbers": list(islice(flat(returned), MOST))}
+    return {"numbers": [x for _, x in islice(elements("", returned), MOST)]}
 
 
-def named(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Numbers with names. What is no number may be something else that is returned: "unread" says what, for whoever needs it."""
-    numbers, unread = [], {}
-    for i, (name, x) in enumerate(pairs):
+def named(pairs: Sequence[tuple[str, Any]], arrays: bool) -> dict[str, Any]:
+    """Numbers with names, those of arrays with their places; a list of one is a number where there are no `arrays`. What is no
+    number may be something else that is returned: "unread" says what, for whoever needs it."""
+    found, unread = list[tuple[str, float]](), {}
+    for name, x in pairs:
         try:
-            found = list(islice(flat(x), MOST))
-            if len(found) != 1:
-                raise Wrong(f"returns {len(found)} numbers as '{name}'; a name has one")
+            each = list(islice(elements(name, x), MOST))
         except Wrong as fault:
-            found, unread[i] = [math.nan], str(fault)
-        numbers += found
-    return {"names": [name for name, _ in pairs], "numbers": numbers, **({"unread": unread} if unread else {})}
+            each, unread[len(found)] = [(name, math.nan)], str(fault)
+        found += each if arrays or len(each) != 1 else [(name, each[0][1])]
+    return {"names": [name for name, _ in found], "numbers": [x for _, x in found], **({"unread": unread} if unread else {})}
 
 
-def flat(x: Any, depth: int = 0) -> Iterator[float]:
-    """The numbers in arrays, lists, tuples and all else that has an order, in order."""
+def elements(name: str, x: Any, place: tuple[int, ...] = ()) -> Iterator[tuple[str, float]]:
+    """The numbers in arrays, lists, tuples and all else that has an order, in order, named by their places."""
     for convert in ("toarray", "__array__", "tolist"):
         if hasattr(x, convert) and (convert != "__array__" or not hasattr(x, "tolist")):
             x = getattr(x, convert)()
-    if depth < DEEPEST and (isinstance(x, (list, tuple, Iterator)) or sequence(x)):
-        for each in x:
-            yield from flat(each, depth + 1)
+    if len(place) < DEEPEST and (isinstance(x, (list, tuple, Iterator)) or sequence(x)):
+        for k, each in enumerate(x):
+            yield from elements(name, each, (*place, k))
         return
     if isinstance(x, (str, bytes, bool)) or not hasattr(type(x), "__float__"):
         raise Wrong(f"returns {type(x).__name__ if x is not None else None}, which is no number")
-    yield float(x)
+    yield (f"{name}({', '.join(map(str, place))})" if place else name), float(x)
 
 
 def sequence(x: Any) -> bool:

@@ -24,8 +24,7 @@ from typing import IO, Any
 
 from adcli.input.programs import quoted
 from adcli.input.sampling import Point
-from adcli.lang.ir.errors import AdError, alike, nearest, one_line, plural
-from adcli.lang.ir.names import repeated
+from adcli.lang.ir.errors import AdError, nearest, one_line, plural
 from adcli.output.numbers import shortest
 from adcli.output.streams import ENDINGS
 
@@ -105,16 +104,10 @@ class Foreign:
         return found
 
     def _unusable(self, why: str, known: Sequence[str]) -> AdError:
-        wanted, shown = self.names[0], ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
         if self.kind == "library" and why == "no such function":
-            message = f"{self.file}: no function '{wanted}'" if len(self.names) == 1 else \
-                f"{self.file}: none of the functions {', '.join(self.names)}"
-            if f"{wanted}_work" in known:
-                return AdError(message, help=f"{wanted}_work takes a third array: write a function of two that calls it")
-            close = next((c for n in self.names if (c := alike(n, list(known)))), None)
-            help = f"⟦--symbol⟧ {close}" if close else f"choose one with ⟦--symbol⟧: it has {shown}" if known else None
-            return AdError(message, help=help and f"write {help}" if close else help)
-        help = nearest(wanted.rpartition(".")[2], known) or f"it has {shown}" if known else None
+            return AdError(f"{self.file}: none of the functions {', '.join(self.names)}",
+                           help=f"nm -D {quoted(self.file)} lists what it has: name one with ⟦--symbol⟧")
+        help = nearest(self.names[0].rpartition(".")[2], known) or f"it has {', '.join(known[:8])}" if known else None
         return AdError(f"{self.file}: {why}", help=help)
 
     # ---------------------------------------------------------------- a command
@@ -150,7 +143,7 @@ def foreign(what: str, names: Sequence[str], given: str | None, seconds: float) 
         refuse_file(what)
         return Foreign(what, seconds, kind)
     if not os.path.isfile(path):
-        raise AdError(f"{path}: {'not a file' if os.path.exists(path) else 'No such file or directory'}", help=near_file(path))
+        raise AdError(f"{path}: {'not a file' if os.path.exists(path) else 'No such file or directory'}", help=KINDS)
     if python is not None:
         if not python[2]:
             raise AdError(f"'{what}' names no function", help=f"write ⟦--against {quoted(path)}:grad⟧")
@@ -168,15 +161,6 @@ def refuse_file(what: str) -> None:
     if path.suffix in SOURCES and not re.search(r"\s", what):
         made = SOURCES[path.suffix].format(quoted(what), path.stem.removeprefix("lib"))
         raise AdError(f"{what} is no shared library", help=made)
-
-
-def near_file(path: str) -> str | None:
-    """The file of the same folder that may have been meant."""
-    folder, name = os.path.split(path)
-    with suppress(OSError):
-        found = alike(name, os.listdir(folder or "."))
-        return f"did you mean '{os.path.join(folder, found)}'?" if found else None
-    return None
 
 
 # ---------------------------------------------------------------- what comes back
@@ -200,9 +184,6 @@ def table(written: bytes, inputs: Sequence[str]) -> Iterator[Answer]:
     header = [name.strip() for name in rows[0]] if rows and not any(number(x) is not None for x in rows[0]) else None
     if header and not any(map(str.isidentifier, header)):
         yield Answer(wrong=f"begins with '{cut(header[0])}', which is no number and no name of a column", everywhere=True)
-        return
-    if header and (twice := repeated(header)) is not None:
-        yield Answer(wrong=f"writes two columns '{twice}'", everywhere=True)
         return
     kept = [i for i, name in enumerate(header) if name not in inputs] if header else None
     for row in rows[1:] if header else rows:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -45,9 +45,8 @@ def picture(check: Check) -> Picture:
     at = ", ".join(f"{n} = {x:.6g}" for n, x in list(seen.at.items())[:6])
     names = ("h", *(f"{name}_{order}" for name, rows in found.items() for order in range(len(rows[0]))))
     rows = tuple((h, *(x for each in found.values() for x in each[k])) for k, h in enumerate(STEPS))
-    notes = tuple(note for p, rests in zip(panels, found.values(), strict=True) for note in slopes(p.name, rests))
     title = f"at {at}" + ", …" * (len(seen.at) > 6)
-    return Picture(title, "step h", panels, notes=notes, table=PictureTable(names, rows), log_x=True)
+    return Picture(title, "step h", panels, table=PictureTable(names, rows), log_x=True)
 
 
 def panel(name: str, rests: Sequence[Sequence[float]]) -> Panel:
@@ -55,13 +54,3 @@ def panel(name: str, rests: Sequence[Sequence[float]]) -> Panel:
     return Panel(f"remainder of {name}", tuple(
         Curve(f"after the {order}: slope {k + 1}", STEPS, tuple(x if x > 0 else math.nan for x in rest), number=k)
         for k, (order, rest) in enumerate(zip(ORDERS, rests, strict=False))), log=True)
-
-
-def slopes(name: str, rows: Sequence[Sequence[float]]) -> Iterator[str]:
-    """Slopes of the remainders between their smallest steps."""
-    for k, order in enumerate(ORDERS[:len(rows[0])]):
-        a, b = rows[0][k], rows[2][k]
-        found = f"slope {math.log10(b / a):.3f}, right is {k + 1} or more" if a > 0 and b > 0 else "nothing is left"
-        yield f"{name} after the {order}, at small steps: {found}"
-
-
