@@ -14,7 +14,7 @@ from typing import Any
 
 from adcli.pictures import picture as pictures
 from adcli.pictures.picture import Contour, Curve, Panel, Picture, require_package
-from adcli.pictures.scales import Scale, horizontal, labels, vertical
+from adcli.pictures.scales import Scale, horizontal, labels, placed, vertical
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#444444")
 DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), "-", (0, (5, 1.5)), (0, (1.2, 1.2)))
@@ -30,11 +30,11 @@ WIDTH, PANEL, LINE = 7.0, 2.1, 0.17
 """Inches: the picture, a panel of share 1, a line of the notes."""
 MAP, LEAST = 5.0, 3.3
 MOST_TICKS = 9
-DIGIT = 0.085
-"""Inches of a character beside an axis."""
 TITLE_WIDTH, NOTE_WIDTH = 82, 94
 """Characters of a line above and below the axes."""
 MARGINS = 0.95
+SIDE = 0.02
+"""Where title and notes begin, as a part of the width."""
 SETTINGS: dict[str, Any] = {
     "svg.hashsalt": "adcli", "svg.fonttype": "none", "pdf.compression": 6, "font.size": 9.5, "axes.edgecolor": QUIET,
     "axes.labelcolor": INK, "text.color": INK, "xtick.color": QUIET, "ytick.color": QUIET, "axes.linewidth": 0.8,
@@ -57,22 +57,15 @@ def drawn(picture: Picture, form: str) -> bytes:
     settings: dict[Any, Any] = {**matplotlib.rcParamsDefault, "backend": "agg", **SETTINGS}   # whatever a user's file says
     with pictures.one_at_a_time, matplotlib.rc_context(settings):
         height = MAP if picture.contour else max(LEAST, sum(PANEL * p.share for p in picture.panels))
-        title = wrap(picture.title, TITLE_WIDTH)
         notes = [line for note in picture.notes for line in wrap(note, NOTE_WIDTH, subsequent_indent="    ")]
-        below = LINE * len(notes)
-        figure = Figure(figsize=(WIDTH, height + below + MARGINS))
+        figure = Figure(figsize=(WIDTH, height + LINE * len(notes) + MARGINS), layout="constrained")
         FigureCanvasAgg(figure)
-        whole = height + below + MARGINS
-        top = 0.14 + 0.2 * len(title)
-        left, right = sides(picture)
-        area = {"left": left, "right": right, "top": 1 - top / whole, "bottom": (below + 0.62) / whole}
         if picture.contour:
-            axes = figure.subplots(gridspec_kw=area)
+            axes = figure.subplots()
             contoured(figure, axes, picture, picture.contour)
         else:
-            ratios = [p.share for p in picture.panels]
-            every = figure.subplots(len(ratios), 1, sharex=True, squeeze=False,
-                                    gridspec_kw={"height_ratios": ratios, "hspace": 0.16, **area})[:, 0]
+            every = figure.subplots(len(picture.panels), 1, sharex=True, squeeze=False,
+                                    height_ratios=[p.share for p in picture.panels])[:, 0]
             across, known = horizontal(picture), list[int]()
             for ax, p in zip(every, picture.panels, strict=True):
                 numbers = [c.number for c in p.curves]
@@ -81,10 +74,8 @@ def drawn(picture: Picture, form: str) -> bytes:
             axes = every[-1]
             figure.align_ylabels(list(every))
         axes.set_xlabel(picture.x_name)
-        for k, line in enumerate(title):
-            figure.text(area["left"], 1 - (0.2 + 0.2 * k) / whole, line, color=QUIET, ha="left", va="center")
-        for k, note in enumerate(reversed(notes)):
-            figure.text(area["left"], (0.1 + LINE * k) / whole, note, color=QUIET, fontsize=8.5, va="bottom")
+        figure.suptitle("\n".join(wrap(picture.title, TITLE_WIDTH)), x=SIDE, ha="left", color=QUIET, fontsize="medium")
+        figure.supxlabel("\n".join(notes), x=SIDE, ha="left", color=QUIET, fontsize=8.5)
         figure.savefig(out, format=form, dpi=160, metadata=METADATA[form])
     return out.getvalue()
 
@@ -97,32 +88,11 @@ def ticked(axis: Any, scale: Scale, most: int) -> None:
     axis.set_ticks([scale.place(t) for t in ticks], [word.replace("-", "\N{MINUS SIGN}") for word in labels(ticks)])
 
 
-def ticks_up(p: Panel) -> int:
-    return MOST_TICKS if p.share > 1 else MOST_TICKS - 3
-
-
-def sides(picture: Picture) -> tuple[float, float]:
-    """Where the axes begin and end, as parts of the width, so that the numbers beside them are inside of the picture."""
-    if c := picture.contour:
-        across, beside = Scale(c.x[0], c.x[-1]), [Scale(c.y[0], c.y[-1]).ticks(MOST_TICKS)]
-        after = 0.4 + DIGIT * longest(labels(c.levels))
-    else:
-        across, beside = horizontal(picture), [vertical(p).ticks(ticks_up(p)) for p in picture.panels]
-        after = 0.175
-    end = 0.05 + DIGIT * longest(labels(across.ticks(MOST_TICKS))[-1:]) / 2
-    before = 0.45 + DIGIT * max(longest(labels(ticks)) for ticks in beside)
-    return max(0.8, before) / WIDTH, 1 - max(after, end) / WIDTH
-
-
-def longest(words: Sequence[str]) -> int:
-    return max(map(len, words), default=0)
-
-
 def panelled(ax: Any, p: Panel, across: Scale, legend: bool) -> None:
     up = vertical(p)
     ax.set(xlim=(0, 1), ylim=(0, 1))
     ticked(ax.xaxis, across, MOST_TICKS)
-    ticked(ax.yaxis, up, ticks_up(p))
+    ticked(ax.yaxis, up, MOST_TICKS if p.share > 1 else MOST_TICKS - 3)
     for place in p.upright:
         ax.axvline(across.place(place), color=QUIET, linestyle=(0, (2, 2)), linewidth=1)
     for place in p.flat:
@@ -156,14 +126,11 @@ def plotted(ax: Any, c: Curve, x: Sequence[float], y: Sequence[float], ground: f
 # ---------------------------------------------------------------- contours
 
 def contoured(figure: Any, ax: Any, picture: Picture, c: Contour) -> None:
-    import numpy as np
     ax.grid(False)
     across, up = Scale(c.x[0], c.x[-1]), Scale(c.y[0], c.y[-1])
-    if len(c.levels) > 1 and any(v == v for row in c.z for v in row):
+    if len(c.levels) > 1:
         from matplotlib.colors import BoundaryNorm
-        heights = Scale(c.levels[0], c.levels[-1])
-        z = np.ma.masked_invalid([[heights.place(v) for v in row] for row in c.z])
-        x, y, levels = ([s.place(v) for v in values] for s, values in ((across, c.x), (up, c.y), (heights, c.levels)))
+        x, y, z, levels = placed(c, across, up)
         steps = BoundaryNorm(levels, 256, extend="both")
         filled = ax.contourf(x, y, z, levels=levels, cmap="cividis", norm=steps, extend="both", algorithm="serial")
         ax.contour(x, y, z, levels=levels, colors="white", linewidths=0.6, alpha=0.8, negative_linestyles="solid")

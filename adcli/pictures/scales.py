@@ -5,9 +5,9 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from adcli.pictures.picture import Panel, Picture
+from adcli.pictures.picture import Contour, Panel, Picture
 
 STEPS = (1.0, 2.0, 5.0, 10.0)
 MARGIN = 0.04
@@ -63,6 +63,15 @@ def horizontal(picture: Picture) -> Scale:
 def vertical(p: Panel) -> Scale:
     """The axis of a panel's own."""
     return scale_of((y for c in p.curves for y in (*c.y, *(end for _, *ends in c.bars for end in ends))), p.low, p.high, p.log)
+
+
+def placed(c: Contour, across: Scale, up: Scale) -> tuple[list[float], list[float], Any, list[float]]:
+    """A map with values on axes from 0 to 1, heights too: x, y, z, masked where there is no value, and the levels."""
+    import numpy as np
+    finite = [v for row in c.z for v in row if math.isfinite(v)]
+    heights = Scale(min(finite), max(finite))
+    z = np.ma.masked_invalid([[heights.place(v) for v in row] for row in c.z])
+    return [across.place(v) for v in c.x], [up.place(v) for v in c.y], z, [heights.place(v) for v in c.levels]
 
 
 def round_numbers(low: float, high: float, most: int) -> list[float]:

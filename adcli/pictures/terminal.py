@@ -5,14 +5,14 @@ Everything is placed here on axes from 0 to 1, so that numbers of any size, loga
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from typing import Any
 
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.errors import AdError, missing
 from adcli.pictures import picture as pictures
 from adcli.pictures.picture import SYMBOLS, Contour, Curve, Mark, Panel, Picture, require_package
-from adcli.pictures.scales import Scale, horizontal, labels, vertical
+from adcli.pictures.scales import Scale, horizontal, labels, placed, vertical
 
 LINES = 30
 """Of a picture that is not for a terminal."""
@@ -34,6 +34,8 @@ def text(picture: Picture, width: int = 80, height: int = LINES, colour: bool = 
     """The picture, as many characters wide and about as many lines high, with its notes below."""
     require_package("text")
     import plotext
+    if picture.contour and find_spec("contourpy") is None:
+        raise missing("a map in characters", "contourpy")
     if width < NARROWEST:
         raise AdError(f"{width} columns are too narrow for a picture", help="write it to a file: -o picture.svg")
     width = min(width, WIDEST)
@@ -140,10 +142,9 @@ class TerminalDrawing:
         across, up = Scale(c.x[0], c.x[-1]), Scale(c.y[0], c.y[-1])
         ticks = up.ticks(max(2, height // 4))
         figure = self.figure(height, across, up, ticks, labels(ticks))
-        for k, level in enumerate(c.levels):
-            colour = shade(k, len(c.levels))
-            for line in level_lines(c, level):
-                self.signal(figure, [across.place(x) for x, _ in line], [up.place(y) for _, y in line], "braille", colour, True)
+        for k, lines in enumerate(level_lines(c, across, up)):
+            for line in lines:
+                self.signal(figure, line[:, 0].tolist(), line[:, 1].tolist(), "braille", shade(k, len(c.levels)), True)
         for mark in c.marks:
             self.mark(figure, mark, across, up)
         for x, y, turn in sparse(c, across, up, self.width, height):
@@ -154,6 +155,16 @@ class TerminalDrawing:
         words = labels(c.levels) if c.levels else []
         named = [f"\x1b[38;5;{shade(k, len(words))}m{w}\x1b[0m" if self.colour else w for k, w in enumerate(words)]
         yield f" contours of {c.name} at {', '.join(named)}" if words else f" {c.name} has no contours here"
+
+
+def level_lines(c: Contour, across: Scale, up: Scale) -> Iterator[Sequence[Any]]:
+    """For each level the lines on which the value is that, as arrays of places on the axes. Cells with a corner that has no value
+    have none."""
+    if c.levels:
+        from contourpy import contour_generator
+        x, y, z, levels = placed(c, across, up)
+        lines = contour_generator(x, y, z, name="serial", corner_mask=False).lines
+        yield from map(lines, levels)
 
 
 def sparse(c: Contour, across: Scale, up: Scale, width: int, height: int) -> Iterator[tuple[float, float, int]]:
@@ -211,58 +222,3 @@ def stepped(c: Curve) -> tuple[list[float], list[float]]:
     """The outline of a histogram."""
     x = [edge for edge in c.x for _ in (0, 1)]
     return x, [0.0, *[h for h in c.y for _ in (0, 1)], 0.0]
-
-
-# ---------------------------------------------------------------- lines of equal value
-
-Point = tuple[float, float]
-Edge = tuple[int, int, int]
-"""An edge of the grid: its first corner (i, j), and 0 where it goes along x, 1 along y."""
-
-
-def level_lines(c: Contour, level: float) -> list[list[Point]]:
-    """The lines on which the value is `level`, each a list of points. Cells with a corner that has no value have none."""
-    joined: dict[Edge, list[Edge]] = defaultdict(list)
-    for j in range(len(c.y) - 1):
-        for i in range(len(c.x) - 1):
-            for a, b in crossed(c, level, i, j):
-                joined[a].append(b)
-                joined[b].append(a)
-    lines = []
-    for start in sorted(joined, key=lambda edge: (len(joined[edge]), edge)):   # ends of open lines first
-        while joined[start]:
-            lines.append([crossing(c, level, edge) for edge in walked(joined, start)])
-    return lines
-
-
-def walked(joined: dict[Edge, list[Edge]], start: Edge) -> list[Edge]:
-    """The edges along a line from its start, which are taken out of what is joined."""
-    line = [start]
-    while joined[line[-1]]:
-        here = line[-1]
-        there = joined[here].pop()
-        joined[there].remove(here)
-        line.append(there)
-    return line
-
-
-def crossed(c: Contour, level: float, i: int, j: int) -> list[tuple[Edge, Edge]]:
-    """The pairs of edges of a cell that a line goes through; a saddle is decided by the middle."""
-    corners = c.z[j][i], c.z[j][i + 1], c.z[j + 1][i + 1], c.z[j + 1][i]
-    if not all(map(math.isfinite, corners)):
-        return []
-    above = [z >= level for z in corners]
-    edges: list[Edge] = [(i, j, 0), (i + 1, j, 1), (i, j + 1, 0), (i, j, 1)]
-    cut = [edge for k, edge in enumerate(edges) if above[k] != above[(k + 1) % 4]]
-    if len(cut) < 4:
-        return [(cut[0], cut[1])] if cut else []
-    middle = sum(z / 4 for z in corners) >= level
-    return [(cut[0], cut[1]), (cut[2], cut[3])] if middle == above[0] else [(cut[3], cut[0]), (cut[1], cut[2])]
-
-
-def crossing(c: Contour, level: float, edge: Edge) -> Point:
-    """Where the line cuts an edge, by linear interpolation."""
-    i, j, along = edge
-    a, b = c.z[j][i], c.z[j + 1][i] if along else c.z[j][i + 1]
-    t = (level - a) / (b - a) if math.isfinite(b - a) else 0.5
-    return (c.x[i], c.y[j] + t * (c.y[j + 1] - c.y[j])) if along else (c.x[i] + t * (c.x[i + 1] - c.x[i]), c.y[j])

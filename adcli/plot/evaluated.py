@@ -12,7 +12,7 @@ from adcli.lang.analyse.special_places import Telltale, quantities
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import Atom, Program
 from adcli.lang.ir.errors import AdError
-from adcli.lang.operations.activity import outputs_to_differentiate, with_outputs
+from adcli.lang.operations.activity import needed_values, outputs_to_differentiate, with_outputs
 from adcli.lang.passes.status import with_status
 from adcli.lang.simplify.simplify import simplify
 from adcli.task.native import compiled
@@ -58,14 +58,7 @@ class Evaluated:
     @cached_property
     def reached(self) -> dict[str, set[Atom]]:
         """For each output the values that it depends on."""
-        found = {}
-        for r in self.primal.results:
-            needed: set[Atom] = {r.atom}
-            for equation in reversed(self.primal.equations):
-                if not needed.isdisjoint(equation.outs):
-                    needed.update(equation.args)
-            found[r.name] = needed
-        return found
+        return {name: needed_values(self.primal, [name]) for name in self.outputs}
 
     def run(self, kernel: Any, points: Points) -> list[np.ndarray]:
         count = points.shape[1]

@@ -280,17 +280,10 @@ def gradient_arrows(x: np.ndarray, y: np.ndarray, dx: np.ndarray, dy: np.ndarray
     wide, high = (float(axis[-1] / 2 - axis[0] / 2) for axis in (x, y))
     for j in middles(len(y)):
         for i in middles(len(x)):
-            across, up = together((float(dx[j, i]), wide), (float(dy[j, i]), high))
+            across, up = float(dx[j, i]) * wide, float(dy[j, i]) * high
             size = math.hypot(across, up)
             if math.isfinite(size) and size > 0 and math.isfinite(z[j, i]):
                 yield float(x[i]), float(y[j]), 0.6 / ARROWS * across / size, 0.6 / ARROWS * up / size
-
-
-def together(*pairs: tuple[float, float]) -> list[float]:
-    """The product of each pair, all divided by one power of two, so that the largest is a double."""
-    parts = [(math.frexp(a), math.frexp(b)) for a, b in pairs]
-    top = max((m[1] + n[1] for m, n in parts if m[0] and n[0]), default=0)
-    return [math.ldexp(m[0] * n[0], m[1] + n[1] - top) for m, n in parts]
 
 
 def middles(count: int) -> list[int]:
