@@ -1,7 +1,6 @@
 """The verb check: the derivatives of a program against methods that get them in other ways, and a verdict."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -32,7 +31,7 @@ from adcli.command.options import (
 from adcli.command.usage import TRUST, WHAT, WHERE, WRITTEN, Command, OneOf, WholeNumber
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
-from adcli.output.streams import columns_of, packed_destination, say
+from adcli.output.streams import columns_of, packed_destination
 
 if TYPE_CHECKING:
     from adcli.check.points import Check
@@ -86,7 +85,7 @@ def command(options: CheckOptions) -> int:
         require_place(options.plot, options.form, options.output)
     check = check_of(primal, inputs, options)
     points, summary = given_points(check, primal, options) if options.at else drawn_points(check, options.samples, options.seed)
-    run(check, points, (lambda text: None) if options.quiet else say)
+    run(check, points, options.remark)
     code = report(check, summary, options)
     if options.plot:
         from adcli.check.pictured import picture
@@ -98,12 +97,11 @@ def command(options: CheckOptions) -> int:
 def given_points(check: Check, primal: Program, options: CheckOptions) -> tuple[list[Point], dict[str, Any]]:
     """The `usable_points` of --at."""
     from adcli.input.points import checked, points_of, within
-    remark: Callable[[object], None] = (lambda text: None) if options.quiet else say
-    found = checked(primal.params, options.at, remark)
+    found = checked(primal.params, options.at, options.remark)
     if found.points > MOST_POINTS:
         raise AdError(f"⟦--at⟧ gives {found.points:,} points; the limit is {MOST_POINTS:,}",
                       help="give fewer points, or draw them: ⟦--samples 1000⟧")
-    return usable_points(check, list(within(primal.params, points_of(primal.params, found), remark, primal.source)))
+    return usable_points(check, list(within(primal.params, points_of(primal.params, found), options.remark, primal.source)))
 
 
 def report(check: Check, points: dict[str, Any], options: CheckOptions) -> int:

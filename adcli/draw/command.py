@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +29,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse_source
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.output.numbers import number_format
-from adcli.output.streams import STDOUT, descriptor, destination, say
+from adcli.output.streams import STDOUT, descriptor, destination
 from adcli.task.rules import require_fit
 
 FORMS = ("text", "dot", "svg", "pdf", "png")
@@ -111,10 +110,9 @@ def at_point(options: DrawOptions, program: Program) -> DrawnPoint | None:
     """The point and the seeds that are given, if any."""
     if not options.at:
         return None
-    remark: Callable[[object], None] = (lambda text: None) if options.quiet else say
     require_point(program.params, options.at)
     wrt, of = options.inputs, options.outputs
-    at = one_point(program.params, options.at, remark, program.source, "draw shows one point",
+    at = one_point(program.params, options.at, options.remark, program.source, "draw shows one point",
                    "give one number for each input: ⟦--at x=2,y=5⟧")
     seeds: dict[str, Any] = {}
     if options.tangent is not None:
@@ -122,5 +120,5 @@ def at_point(options: DrawOptions, program: Program) -> DrawnPoint | None:
     if options.cotangent is not None:
         seeds["cotangent"] = given_seeds(adjoints(program, wrt, of).params, options.cotangent, "cotangent")
     elif note := without_adjoints(program, options.stage, of):
-        remark(note)
+        options.remark(note)
     return DrawnPoint(at, **seeds, number=number_format(options.fmt or READABLE, False))

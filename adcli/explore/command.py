@@ -27,7 +27,7 @@ from adcli.input.points import one_point
 from adcli.input.settings import Options
 from adcli.lang.ir.errors import AdError, Source, shortened
 from adcli.lang.lower.frontend import parse_source
-from adcli.output.streams import STDOUT, descriptor, packed_destination, say
+from adcli.output.streams import STDOUT, descriptor, packed_destination
 
 LONGEST_TITLE = 60
 """Characters of a title that is the beginning of a program."""
@@ -74,12 +74,8 @@ def start(source: Source, options: ExploreOptions) -> dict[str, Any] | None:
     """The point that the page begins with, where one is given."""
     if not options.at:
         return None
-    return one_point(parse_source(source).params, options.at, silent if options.quiet else say, source,
+    return one_point(parse_source(source).params, options.at, options.remark, source,
                      "a page begins at one point", "give one; the sliders reach the others")
-
-
-def silent(_: object) -> None:
-    """Say nothing, as --quiet asks."""
 
 
 # ---------------------------------------------------------------- the file

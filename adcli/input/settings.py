@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from adcli.input.programs import read_source
 from adcli.lang.ir.errors import AdError
+from adcli.output.streams import say
 from adcli.output.suffixes import split
 
 if TYPE_CHECKING:
@@ -64,6 +65,11 @@ class Options:
     def given(self, parameter: str) -> bool:
         """True if the command line gives a parameter."""
         return any(t.parameter == parameter for t in self.typed)
+
+    def remark(self, note: object) -> None:
+        """Say a note on standard error, unless --quiet."""
+        if not self.quiet:
+            say(note)
 
     def refuse(self, parameters: Sequence[str], reason: str) -> None:
         """AdError if any of these parameters is given: it would do nothing."""

@@ -18,7 +18,6 @@ from adcli.command.options import (
 from adcli.command.usage import WHAT, WHERE, Command, WholeNumber
 from adcli.input.settings import Options
 from adcli.output.numbers import number_format
-from adcli.output.streams import say
 from adcli.pictures.destinations import write_picture
 from adcli.pictures.picture import FORMATS, require_package
 from adcli.plot.ranges import HIGHEST, from_text
@@ -63,12 +62,8 @@ def command(options: PlotOptions) -> int:
     require_package(options.form)
     program, number = parse_source(options.source), number_format(options.fmt, False)
     require_fit(options, "plot")
-
-    def remark(note: object) -> None:
-        if not options.quiet:
-            say(note)
     for note in program.notes:
-        remark(note)
-    setting = from_text(program, options.at, options.points, remark)
+        options.remark(note)
+    setting = from_text(program, options.at, options.points, options.remark)
     write_picture(pictured(setting, options.outputs, options.derivatives), options.form, options.output, number)
     return 0

@@ -1,7 +1,6 @@
 """The verb minimize: where an output is least, with a verdict on the point."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,7 @@ from adcli.input.points import located, require_point
 from adcli.input.settings import Options
 from adcli.lang.lower.frontend import parse_source
 from adcli.output.numbers import number_format
-from adcli.output.streams import Progress, packed_destination, say, write_points
+from adcli.output.streams import Progress, packed_destination, write_points
 
 if TYPE_CHECKING:
     import numpy as np
@@ -75,11 +74,10 @@ def command(options: MinimizeOptions) -> int:
     move. Exits 1 where that does not show a minimum, and says why. Several starts (x=-5:5:11) give the best of their minima.
     """
     program = parse_source(options.source)
-    remark: Callable[[object], None] = (lambda text: None) if options.quiet else say
     for note in program.notes:
-        remark(note)
+        options.remark(note)
     require_point(program.params, options.at)
-    points = list(located(program.params, options.at, remark, program.source))
+    points = list(located(program.params, options.at, options.remark, program.source))
     from adcli.numerics.vectors import load_scipy
     load_scipy()
     from adcli.numerics.optimality import outside
@@ -94,7 +92,7 @@ def command(options: MinimizeOptions) -> int:
 
     problem = stated(program, options.inputs, options.outputs, options.subject_to, options.maximize, points[0])
     if advised := advice(problem, options.solver):
-        remark(advised)
+        options.remark(advised)
     for k, point in enumerate(points):
         if k:
             problem = problem.elsewhere(point) or stated(program, options.inputs, options.outputs, options.subject_to,
@@ -107,5 +105,5 @@ def command(options: MinimizeOptions) -> int:
     with packed_destination(options.output) as out:
         write_points(out, {"json": report.as_json, "csv": report.as_csv, "text": report.as_text}[options.form](told, number))
     for line in told.reasons():
-        remark(line)
+        options.remark(line)
     return 0 if told.shown else 1

@@ -1,7 +1,7 @@
 """The verb solve: where all outputs are zero, and how that place depends on the other inputs."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,7 +14,7 @@ from adcli.input.settings import PART_OPTIONS, ResultOptions
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse_source
 from adcli.output.numbers import number_format
-from adcli.output.streams import packed_destination, say, write_points
+from adcli.output.streams import packed_destination, write_points
 from adcli.task.rules import require_fit
 
 FORMATS = ("text", "json", "csv")
@@ -62,9 +62,8 @@ def command(options: SolveOptions) -> int:
     says why.
     """
     program = parse_source(options.source)
-    remark: Callable[[object], None] = (lambda text: None) if options.quiet else say
     for note in program.notes:
-        remark(note)
+        options.remark(note)
     if options.emit:
         return emitted(program, options)
     require_fit(options, "solve")
@@ -72,7 +71,8 @@ def command(options: SolveOptions) -> int:
         return in_rows(options)
     require_point(program.params, options.at)
     number = number_format(options.fmt, options.hexadecimal)
-    told = Watched(reports(program, options, remark), remark)
+    failed = list[bool]()
+    told = reports(program, options, failed)
     from adcli.solvers import solve_report as report
     with packed_destination(options.output) as out:
         match options.form:
@@ -82,7 +82,7 @@ def command(options: SolveOptions) -> int:
                 write_points(out, report.as_csv(told, number))
             case _:
                 write_points(out, report.as_text(told, number, need_headings(program.params, options.at)))
-    return 1 if told.failed else 0
+    return int(any(failed))
 
 
 def emitted(program: Program, options: SolveOptions) -> int:
@@ -127,24 +127,13 @@ def in_rows(options: SolveOptions) -> int:
     return stream(task, given_tables(options), options, reporter, SolveRun)
 
 
-class Watched:
-    """Reports as they go by, with the reasons of those that failed said behind them."""
-
-    def __init__(self, told: Iterator[SolveReport], remark: Callable[[object], None]) -> None:
-        self.told, self.remark, self.failed = told, remark, False
-
-    def __iter__(self) -> Iterator[SolveReport]:
-        for one in self.told:
-            yield one
-            self.failed |= not one.shown
-            for line in one.reasons():
-                self.remark(line)
-
-
-def reports(program: Program, options: SolveOptions, remark: Callable[[object], None]) -> Iterator[SolveReport]:
-    """A report for each point."""
+def reports(program: Program, options: SolveOptions, failed: list[bool]) -> Iterator[SolveReport]:
+    """A report for each point, after which it is said why it `failed` if it has."""
     from adcli.solvers.solve import Sequel
     from adcli.solvers.solve_report import SolveReport
     solver = Sequel(program, options.inputs, options.outputs, options.equations)
-    for point in located(program.params, options.at, remark, program.source):
-        yield SolveReport(solver(point))
+    for point in located(program.params, options.at, options.remark, program.source):
+        yield (told := SolveReport(solver(point)))
+        failed.append(not told.shown)
+        for line in told.reasons():
+            options.remark(line)

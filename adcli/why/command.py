@@ -33,7 +33,7 @@ from adcli.output.layout import Row
 from adcli.output.numbers import Number, json_number, json_text, number_format
 from adcli.output.report import heading as heading_of_point
 from adcli.output.report import scalars
-from adcli.output.streams import columns_of, packed_destination, say, write_points
+from adcli.output.streams import columns_of, packed_destination, write_points
 from adcli.output.wrap import fitted
 from adcli.task.derive import looked_at
 from adcli.why.causes import Words
@@ -80,12 +80,11 @@ def command(options: WhyOptions) -> int:
     made it, and suggests a rewrite that it has tried at this point.
     """
     primal, inputs = looked_at(parse_source(options.source), options.outputs, options.inputs)
-    remark: Callable[[object], None] = (lambda text: None) if options.quiet else say
     for note in primal.notes:
-        remark(note)
+        options.remark(note)
     require_point(primal.params, options.at)
     precision = PRECISIONS[options.precision or "double"]
-    at = (rounded_point(x, precision) for x in located(primal.params, options.at, remark, primal.source))
+    at = (rounded_point(x, precision) for x in located(primal.params, options.at, options.remark, primal.source))
     asked = WhyAt(primal, inputs, options.mode == "forward", options.order, options.limit, precision)
     headed = need_headings(primal.params, options.at)
     with packed_destination(options.output) as stream:
