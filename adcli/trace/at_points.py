@@ -21,13 +21,13 @@ from adcli.lang.passes.status import with_status
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.lang.simplify.simplify import prune
 from adcli.output.layout import Row
-from adcli.output.numbers import json_text, number_format
+from adcli.output.numbers import Number, json_number, json_text, number_format
 from adcli.output.report import which
 from adcli.output.streams import columns_of
 from adcli.task.request import Request
 from adcli.task.tasks import Task, made
 from adcli.trace.labels import labels
-from adcli.trace.tables import RENDERERS, TraceTable, Writer, json_object, record, text
+from adcli.trace.tables import RENDERERS, TraceObject, TraceTable, Writer, text
 
 if TYPE_CHECKING:
     from adcli.trace.tensors import StatementRows
@@ -56,14 +56,10 @@ def prepared(asked: Request, tangent: Seeds, cotangent: Seeds, whole: Program | 
     """Tasks evaluated for the status of the trace: the forward and the reverse derivative at the given seeds, or the
     program alone."""
     seeds = {"jvp": tangent, "vjp": cotangent}
-    found = [seeded(task(asked._replace(verb=verb), whole), spec) for verb, spec in seeds.items() if spec is not None]
+    found = [seeded(made(asked._replace(verb=verb), None, whole=whole), spec) for verb, spec in seeds.items() if spec is not None]
     if not found and asked.wrt is not None:
         raise AdError("⟦--wrt⟧ needs ⟦--tangent⟧ or ⟦--cotangent⟧")
-    return found or [task(asked, whole)]
-
-
-def task(request: Request, whole: Program | None) -> Task:
-    return made(request, None, whole=whole)
+    return found or [made(asked, None, whole=whole)]
 
 
 class Tables:
@@ -95,16 +91,13 @@ class Tables:
         if self.tasks[0].signature.tensors:
             yield from self.of_tensors(at)
             return
-        self.refuse_element()
+        if self.element is not None:
+            raise AdError("⟦--element⟧ needs a program with tensors; this one is of numbers", help="leave out ⟦--element⟧")
         programs, notation, wrt = [with_level(t) for t in self.tasks], self.notation(), self.tasks[0].derivation.wrt
         for point in at:
             trace = traced(self.primal, point, wrt, self.seeds.get("tangent"), self.seeds.get("cotangent"),
                            self.arithmetic)
             yield Writer(trace, self.names, notation), point, self.watched(programs, point)
-
-    def refuse_element(self) -> None:
-        if self.element is not None:
-            raise AdError("⟦--element⟧ needs a program with tensors; this one is of numbers", help="leave out ⟦--element⟧")
 
     def of_tensors(self, at: Iterable[dict[str, Any]]) -> Iterator[tuple[Writer | StatementRows, dict[str, Any], int]]:
         """Writers of the traces of a program with tensors."""
@@ -141,23 +134,24 @@ class Tables:
         return f"{ {'latex': '%', 'markdown': '**At**'}.get(self.form, '#') } {point}".rstrip() + "\n"
 
     def object(self, writer: Writer | StatementRows, point: Mapping[str, Any], level: int) -> str:
-        if isinstance(writer, Writer):
-            return json_object(writer, *self.told(writer, point), level, self.number)
-        from adcli.output.tensors import json_tensor
-        return json_text(writer.record(point, self.seeds, LEVELS[level], lambda x: json_tensor(x, self.number))) + "\n"
-
-    def told(self, writer: Writer, point: Mapping[str, float]) -> tuple[Mapping[str, float], Mapping[str, Mapping[str, float]]]:
-        """The point and the seeds of a table of numbers; of elements the inputs that they read, and no seeds."""
-        if self.element is None:
-            return point, self.seeds
-        return {p.name: writer.trace.values[p.var] for p in writer.trace.program.params}, {}
+        return json_text(self.recorded(writer, point, level, self.number)) + "\n"
 
     def record(self, writer: Writer | StatementRows, point: Mapping[str, Any], level: int) -> dict[str, Any]:
         """Object of a point with plain numbers, those of formulas with all their digits."""
         if isinstance(writer, Writer):
-            exact = Writer(writer.trace, self.names, Unicode(number_format(None, False, self.precision.name)))
-            return record(exact, *self.told(writer, point), level)
-        return writer.record(point, self.seeds, LEVELS[level], lambda x: x.tolist())
+            writer = Writer(writer.trace, self.names, Unicode(number_format(None, False, self.precision.name)))
+        return self.recorded(writer, point, level, None)
+
+    def recorded(self, writer: Writer | StatementRows, point: Mapping[str, Any], level: int,
+                 number: Number | None) -> dict[str, Any]:
+        """Object of a point, with numbers as `number` writes them; of elements with the inputs that they read, and no seeds."""
+        if isinstance(writer, Writer):
+            given, seeds = (point, self.seeds) if self.element is None else (
+                {p.name: writer.trace.values[p.var] for p in writer.trace.program.params}, {})
+            return TraceObject(writer, float if number is None else lambda x: json_number(x, number)).record(given, seeds, level)
+        from adcli.output.tensors import json_tensor
+        written = (lambda x: x.tolist()) if number is None else (lambda x: json_tensor(x, number))
+        return writer.record(point, self.seeds, LEVELS[level], written)
 
     def notation(self) -> Notation:
         if self.form != "latex":

@@ -12,7 +12,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from adcli.codegen.documents.columns import padded, width
-from adcli.codegen.documents.notation import Label, Notation, Number, label_of
+from adcli.codegen.documents.notation import Label, Notation, label_of
 from adcli.lang.analyse.numeric_sweeps import Derivative
 from adcli.lang.analyse.trace import (
     ADD,
@@ -34,7 +34,6 @@ from adcli.lang.analyse.trace import (
 from adcli.lang.ir import LEVELS, Atom, Lit, Result, Var
 from adcli.lang.ir.errors import Span
 from adcli.lang.ir.notation import ATOM, Piece
-from adcli.output.numbers import json_number, json_text
 from adcli.output.typeset import booktabs, markdown_table
 from adcli.output.wrap import folded
 
@@ -327,35 +326,20 @@ RENDERERS = {"text": text, "markdown": markdown, "latex": latex, "html": in_html
 
 # ---------------------------------------------------------------- JSON
 
-def json_object(writer: Writer, at: Mapping[str, float], seeds: Mapping[str, Mapping[str, float]], level: int,
-                number: Number) -> str:
-    """The object of a point: `at`, `tangent`, `cotangent`, `inputs`, `lines`, `outputs`, `status`. Terms are in the order of
-    their sum, steps in the order of the reverse sweep."""
-    members = TraceObject(writer, lambda x: json_number(x, number)).members(at, seeds, level)
-    texts = {name: json_text(x) if name != "lines" else f"[{','.join(map(json_text, x))}]" for name, x in members}
-    return "{" + ",".join(f'"{name}":{text}' for name, text in texts.items()) + "}\n"
-
-
-def record(writer: Writer, at: Mapping[str, float], seeds: Mapping[str, Mapping[str, float]], level: int) -> dict[str, Any]:
-    """Object of a point with plain numbers."""
-    return {name: list(x) if name == "lines" else x for name, x in TraceObject(writer, float).members(at, seeds, level)}
-
-
 class TraceObject:
-    """Members of the JSON object of one point."""
+    """The JSON object of one point; `written` is how it has a number."""
 
     def __init__(self, writer: Writer, written: Callable[[float], object]) -> None:
         self.writer, self.trace, self.written = writer, writer.trace, written
 
-    def members(self, at: Mapping[str, float], seeds: Mapping[str, Mapping[str, float]], level: int) -> Iterator[tuple[str, Any]]:
-        """The members one by one, and the lines too: as one structure they would take several times the memory."""
+    def record(self, at: Mapping[str, float], seeds: Mapping[str, Mapping[str, float]], level: int) -> dict[str, Any]:
+        """The object. Terms are in the order of their sum, steps in the order of the reverse sweep."""
         program = self.trace.program
-        for kind, numbers in {"at": at, **seeds}.items():
-            yield kind, {name: self.number(x) for name, x in numbers.items()}
-        yield "inputs", [{"name": self.name(p.var), "input": p.name, **self.numbers(p.var)} for p in program.params]
-        yield "lines", (record for line in self.trace.lines for record in self.lines(line))
-        yield "outputs", [{"output": r.name, "of": self.name(r.atom), **self.numbers(r.atom)} for r in program.results]
-        yield "status", LEVELS[level]
+        return {**{kind: {name: self.number(x) for name, x in numbers.items()} for kind, numbers in {"at": at, **seeds}.items()},
+                "inputs": [{"name": self.name(p.var), "input": p.name, **self.numbers(p.var)} for p in program.params],
+                "lines": [record for line in self.trace.lines for record in self.lines(line)],
+                "outputs": [{"output": r.name, "of": self.name(r.atom), **self.numbers(r.atom)} for r in program.results],
+                "status": LEVELS[level]}
 
     def lines(self, line: TracedLine) -> list[dict[str, object]]:
         e = line.equation

@@ -65,8 +65,20 @@ class TracedTensors(NamedTuple):
         return level, None if e is None else partial(blame, self.whole.program, e, self.trace.values, level, level)
 
     def of_element(self, wanted: str) -> tuple[Trace, dict[Var, Label]]:
-        """The operations of the elements that `wanted` names, and what their values are called."""
-        return of_elements(self, wanted)
+        """The trace of the elements that `wanted` names alone, as h(3, 0), h(:, 0) or h, and what its values are called. AdError
+        where there is none."""
+        trace, element_of = self.trace, elements_of(self.trace.program)
+        matches = pattern(wanted)
+        lines = [line for line in trace.lines if matches.fullmatch(element_of.get(line.equation.outs[0], ""))]
+        if not lines:
+            raise no_element(self.program, wanted,
+                             {name: self.whole.elements[o].shape for o, name in computed_names(self.program).items()})
+        read = {a for line in lines for a in line.equation.args}
+        made = {o for line in lines for o in line.equation.outs}
+        program = replace(trace.program, params=tuple(p for p in trace.program.params if p.var in read),
+                          results=tuple(r for r in trace.program.results if r.atom in made))
+        chosen = trace._replace(program=program, lines=lines)
+        return chosen, element_labels(chosen, element_of, [p.name for p in self.program.params])
 
 
 class LargeTrace:
@@ -212,27 +224,6 @@ def computed_names(program: Program) -> dict[Var, str]:
 
 
 # ---------------------------------------------------------------- operation by operation
-
-def of_elements(found: TracedTensors, wanted: str) -> tuple[Trace, dict[Var, Label]]:
-    """The trace of the elements that `wanted` names alone, as h(3, 0), h(:, 0) or h, and what its values are called. AdError
-    where there is none."""
-    trace, element_of = found.trace, elements_of(found.trace.program)
-    matches = pattern(wanted)
-    lines = [line for line in trace.lines if matches.fullmatch(element_of.get(line.equation.outs[0], ""))]
-    if not lines:
-        raise no_element(found.program, wanted, computed(found))
-    read = {a for line in lines for a in line.equation.args}
-    made = {o for line in lines for o in line.equation.outs}
-    program = replace(trace.program, params=tuple(p for p in trace.program.params if p.var in read),
-                      results=tuple(r for r in trace.program.results if r.atom in made))
-    chosen = trace._replace(program=program, lines=lines)
-    return chosen, element_labels(chosen, element_of, [p.name for p in found.program.params])
-
-
-def computed(found: TracedTensors) -> dict[str, tuple[int, ...]]:
-    """The values that operations compute, with their shapes."""
-    return {name: found.whole.elements[o].shape for o, name in computed_names(found.program).items()}
-
 
 def pattern(wanted: str) -> re.Pattern[str]:
     """Pattern of the names of wanted elements: ':' is every subscript, and a name alone all elements."""
