@@ -188,10 +188,6 @@ def without_adjoints(program: Program, stage: str, of: Sequence[str] | None) -> 
 
 SECONDS = 120
 """How long `dot` may take."""
-INSTALL = {"apt-get": "sudo apt-get install graphviz", "dnf": "sudo dnf install graphviz", "pacman": "sudo pacman -S graphviz",
-           "apk": "sudo apk add graphviz", "brew": "brew install graphviz", "winget": "winget install graphviz",
-           "conda": "conda install graphviz"}
-"""Commands that install Graphviz, by package manager."""
 BUNDLED = """import sys, pygraphviz
 graph = pygraphviz.AGraph(string=sys.stdin.buffer.read().decode())
 sys.stdout.buffer.write(graph.draw(format=sys.argv[1], prog="dot"))
@@ -206,9 +202,8 @@ def painter(form: str) -> list[str]:
         return [program, f"-T{form}"]
     if find_spec("pygraphviz") is not None:
         return [sys.executable, "-P", "-c", BUNDLED, form]
-    manager = next((m for m in INSTALL if shutil.which(m)), "brew" if sys.platform == "darwin" else "apt-get")
     raise AdError(f"{form} needs the program 'dot' of Graphviz, which is not installed",
-                  help=f"{INSTALL[manager]}; or {install('pygraphviz')}; or write DOT for another program: -o g.dot")
+                  help=f"install graphviz; or {install('pygraphviz')}; or write DOT for another program: -o g.dot")
 
 
 def piped(command: list[str], given: bytes) -> bytes:

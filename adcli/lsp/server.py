@@ -16,7 +16,7 @@ import time
 import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, BinaryIO
+from typing import Any
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
@@ -30,10 +30,6 @@ from adcli.output.version import __version__
 
 REQUEST_FAILED = -32803
 """The code of a request that is right and cannot be done (LSP 3.17, ErrorCodes.RequestFailed)."""
-MOST_BYTES = 1 << 28
-"""Bytes of a message that are waited for: a number without sense would end the session for want of memory."""
-IGNORED = b'{"jsonrpc": "2.0", "method": "$/ignored"}'
-"""In place of another message, one that a server does not answer."""
 PAUSE = 0.15
 """Seconds without a change after which a text is read; as many more as reading it took."""
 
@@ -146,19 +142,6 @@ def answered(texts: Texts, method: str, answer: Callable[[OpenText, Any], Any], 
         return None if text is None else await texts.done(answer, text, params)
 
 
-class FromClient:
-    """Messages of the client. One whose header says that it is larger than any text that is edited is not waited for."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self.readline, self.stream = stream.readline, stream
-
-    def read(self, size: int) -> bytes:
-        if size <= MOST_BYTES:
-            return self.stream.read(size)
-        say(f"adcli: a message of {size:,} bytes is ignored, {MOST_BYTES:,} are the most")
-        return IGNORED
-
-
 class ToClient(io.FileIO):
     """Messages to the client, as long as it reads them: one that is gone ends the session by ending standard input."""
 
@@ -177,5 +160,5 @@ def serve() -> int:
     sys.stdout = sys.stderr
     logging.getLogger("pygls").setLevel(logging.CRITICAL)   # it has a traceback for every request that is refused
     server, texts = made()
-    server.start_io(FromClient(sys.stdin.buffer), out)   # type: ignore[arg-type]  # all that is asked of one
+    server.start_io(sys.stdin.buffer, out)
     return texts.exit_code

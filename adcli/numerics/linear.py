@@ -109,11 +109,6 @@ class Square:
         return np.asarray(found / self.rows)
 
 
-def divided(matrix: Any, right: Vector) -> Vector:
-    """The solution of a linear system, whose rows and columns are scaled first."""
-    return Square(matrix).solve(right)
-
-
 def leading(apply: Operator, transposed: Operator, n: int, count: int = 1, accuracy: float = 1e-3) -> tuple[Vector, Vector]:
     """The largest singular values of an operator on n components, and the directions into which they lead, a row each."""
     from scipy.sparse.linalg import LinearOperator, eigsh

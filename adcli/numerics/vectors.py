@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
@@ -10,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.errors import AdError, missing
 
 Vector = np.ndarray
 UNREAD = "f2py", "testing", "ma", "polynomial", "ctypeslib"
@@ -30,6 +32,16 @@ def load_scipy() -> None:
         for name in absent:
             if vars(np)[name] is None:
                 delattr(np, name)
+
+
+@contextmanager
+def quiet_scipy(what: str) -> Iterator[None]:
+    """Silence NumPy and SciPy within. AdError where `what` needs SciPy and there is none."""
+    if find_spec("scipy") is None:
+        raise missing(what, "scipy")
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
 
 
 class Components:

@@ -22,7 +22,6 @@ from adcli.lang.ir.names import Names
 from adcli.lang.ir.problem import SideCondition, StatedProblem
 from adcli.lang.operations.activity import active_values, needed_values, outputs_to_differentiate, with_outputs
 from adcli.lang.operations.elementwise import elementwise
-from adcli.lang.syntax.constants import NAMED_CONSTANTS
 from adcli.lang.syntax.scan import scan
 
 Bound = float | Atom
@@ -210,15 +209,8 @@ def told_of(text: str, op: Primitive) -> Primitive:
 def condition_program(text: str, values: Mapping[str, Atom]) -> Program:
     """A condition as a program, whose inputs are the `values` that it names."""
     from adcli.lang.lower.frontend import parse
-    statement, depth, named = f"subject to {text.strip()}", 0, dict[str, None]()
-    for token, after in zip(tokens := scan(statement)[0], [*tokens[1:], tokens[-1]], strict=True):
-        depth += (token.type in ("LPAR", "LBRACK", "WHERE")) - (token.type in ("RPAR", "RBRACK"))
-        if token.type == "NAME":
-            named[token.text] = None
-            known = token.text in values or token.text in NAMED_CONSTANTS or any(token.text in sizes(x) for x in values.values())
-            if not depth and after.type != "LPAR" and not known:
-                raise AdError(f"'{text.strip()}': no value '{token.text}' in the program",
-                              help=nearest(token.text, list(values)) or f"the values are {', '.join(values)}")
+    statement = f"subject to {text.strip()}"
+    named = dict.fromkeys(t.text for t in scan(statement)[0] if t.type == "NAME")
     of_sizes = [next((t for t, x in values.items() if name in sizes(x)), name) for name in named if name not in values]
     declared = [name for name in dict.fromkeys([*named, *of_sizes]) if name in values]
     lines = [statement, *(declaration(name, values[name]) for name in declared), f"{Names({*values, *named}).fresh('none')} = 0"]

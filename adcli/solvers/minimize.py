@@ -5,10 +5,8 @@ the answer is polished by Newton steps and looked at by `optimality`.
 """
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from operator import attrgetter
 from typing import Any
 
@@ -33,7 +31,7 @@ from adcli.numerics.optimality import (
     polished,
 )
 from adcli.numerics.removable import agreed, mended
-from adcli.numerics.vectors import Vector, dense
+from adcli.numerics.vectors import Vector, dense, quiet_scipy
 from adcli.solvers.conditions import StatedCondition, greatest, value_of, with_conditions
 from adcli.solvers.functions import GIVEN_UP, MOST_DENSE, ScalarVectorFunction
 from adcli.solvers.interior import ITERATIONS, PACKAGES, installed, interior, solver_module
@@ -201,11 +199,7 @@ def advice(problem: Problem, solver: str) -> str | None:
 
 def minimize(problem: Problem, solver: str = "auto", watch: Watch = lambda *state: None) -> Optimum:
     """The best that the solvers find from the start, which is moved into the bounds."""
-    if find_spec("scipy") is None:
-        from adcli.lang.ir.errors import missing
-        raise missing("minimize", "scipy")
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with quiet_scipy("minimize"):
         return minimized(problem, solver, watch)
 
 

@@ -20,7 +20,6 @@ from adcli.numerics.linear import (
     Operator,
     Square,
     condition,
-    divided,
     entries,
     leading,
     least_squares,
@@ -115,10 +114,10 @@ class Solution:
         columns = n + np.flatnonzero(np.repeat(self.system.rated, f.sizes[len(self.system.function.names):]))
         by_others = dense(f.jac(whole)[:, columns])
         if self.verdict == SOLUTION and len(self.residual) == n:
-            return -divided(self.jacobian, by_others)
+            return -Square(self.jacobian).solve(by_others)
         curved = full(f, whole, self.residual)
         left = self.jacobian.T @ self.jacobian + curved[:n, :n]
-        return -divided(left, self.jacobian.T @ by_others + dense(curved[:n, columns]))
+        return -Square(left).solve(self.jacobian.T @ by_others + dense(curved[:n, columns]))
 
 
 def joined(system: System, x: Vector) -> Vector:
@@ -157,7 +156,7 @@ def judged(system: System, x: Vector, solver: str, count: int) -> Solution:
         lost = lost * size
         return replace(here, verdict=SINGULAR_SOLUTION if small else NOT_CONVERGED, lost=lost / np.max(np.abs(lost)))
     if len(r) == f.n:
-        step = -divided(j, r)
+        step = -Square(j).solve(r)
         near = small and length(replace(here, step=step), size) <= STEP
         return replace(here, verdict=SOLUTION if near else NOT_CONVERGED, step=step)
     return least(here, small, size)

@@ -5,10 +5,8 @@ points of a grid at which the residual has both signs.
 """
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
 
@@ -19,9 +17,10 @@ from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.operations.activity import inputs_to_differentiate
 from adcli.numerics.levenberg import LocalModel, levenberg
 from adcli.numerics.linear import Square, entries, largest, manageable, over
-from adcli.numerics.vectors import Vector, scaled
+from adcli.numerics.vectors import Vector, quiet_scipy, scaled
 from adcli.solvers.conditions import with_equations
 from adcli.solvers.functions import GIVEN_UP, VectorFunction
+from adcli.solvers.problem import SMALLEST_SCALE
 from adcli.solvers.solution import (
     LEAST_SQUARES,
     NOT_FINITE,
@@ -39,8 +38,6 @@ from adcli.solvers.tensor_functions import vector_function
 POLISHING = 30
 SLOW = 0.3
 """Newton steps of which each is longer than this part of the one before end at a zero of higher order."""
-SMALLEST_SCALE = 1e-3
-"""An unknown that starts at 0, or nearer, is scaled as if it started here."""
 ATTEMPTS, INSIDE = ("hybr", "lm", "trf"), ("trf", "dogbox")
 SPARSE_ATTEMPTS, SPARSE_INSIDE = ("newton", "levenberg"), ("levenberg",)
 """The solvers to ask, one after another: of any unknowns, and of unknowns with ranges; where the Jacobian is sparse."""
@@ -120,11 +117,7 @@ class Sequel:
 
 def solve(system: System) -> Solution:
     """A solution from the start; where none is found, the point with the least residuals."""
-    if find_spec("scipy") is None:
-        from adcli.lang.ir.errors import missing
-        raise missing("solve", "scipy")
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with quiet_scipy("solve"):
         return solved(system)
 
 

@@ -65,12 +65,14 @@ class TensorVectorFunction(VectorFunction):
     def code(self, program: Program) -> Any:
         return compiled(program, True, self.precision, self.fast)
 
-    def swept(self, program: Program, sweep: Callable[[Program], Program]) -> OftenCalled:
-        """The code of a program that a sweep has made, with the steps that are taken of loops that end early."""
-        found = short(self.program)
-        if found is None:
-            return OftenCalled(self.code(program))
-        return OftenCalled(with_steps(found.counted, program, sweep(found.counted.program), self.code))
+    def swept(self, sweep: Callable[[Program], Program], primal: Program, seeds: Sequence[str],
+              results: Sequence[str]) -> tuple[OftenCalled, list[str], list[str]]:
+        """The code of the program that a sweep makes, with the steps that are taken of loops that end early; the seeds that it
+        has added to those of `primal`, and its results."""
+        program, found = sweep(self.program), short(self.program)
+        code = self.code(program) if found is None else \
+            with_steps(found.counted, program, sweep(found.counted.program), self.code)
+        return OftenCalled(code), *self.seeds_and_results(program, primal, seeds, results)
 
     @cached_property
     def value(self) -> KeptCode:
@@ -86,32 +88,24 @@ class TensorVectorFunction(VectorFunction):
                     slot=slot_of(["watched", *self.names, *words_of(self.program)]))
 
     @cached_property
-    def reverse(self) -> tuple[Any, list[str], list[str]]:
+    def reverse(self) -> tuple[OftenCalled, list[str], list[str]]:
         """The code of the reverse sweep, its cotangents output by output, and the adjoints input by input."""
-        def sweep(program: Program) -> Program:
-            return pipeline.adjoint_program(program, self.names)
-        program = sweep(self.program)
-        return self.swept(program, sweep), *self.seeds_and_results(program, self.program, self.outputs, self.names)
+        return self.swept(lambda p: pipeline.adjoint_program(p, self.names), self.program, self.outputs, self.names)
 
     @cached_property
-    def forward(self) -> tuple[Any, list[str], list[str]]:
+    def forward(self) -> tuple[OftenCalled, list[str], list[str]]:
         """The code of the forward sweep, its tangents input by input, and those of the outputs."""
-        def sweep(program: Program) -> Program:
-            return pipeline.tangent_program(program, self.names)
-        program = sweep(self.program)
-        return self.swept(program, sweep), *self.seeds_and_results(program, self.program, self.names, self.outputs)
+        return self.swept(lambda p: pipeline.tangent_program(p, self.names), self.program, self.names, self.outputs)
 
     @cached_property
-    def second(self) -> tuple[Any, list[str], list[str], list[str]]:
+    def second(self) -> tuple[OftenCalled, list[str], list[str], list[str]]:
         """The code of forward over reverse mode, its cotangents, its tangents, and the products input by input."""
         reverse = pipeline.adjoint_program(self.program, self.names)
         cotangents, adjoints = self.seeds_and_results(reverse, self.program, self.outputs, self.names)
-
-        def sweep(program: Program) -> Program:
-            return pipeline.tangent_program(pipeline.adjoint_program(program, self.names), self.names, adjoints)
-        program = pipeline.tangent_program(reverse, self.names, adjoints)
-        tangents, products = self.seeds_and_results(program, reverse, self.names, self.names)
-        return self.swept(program, sweep), cotangents, tangents, products
+        code, tangents, products = self.swept(
+            lambda p: pipeline.tangent_program(pipeline.adjoint_program(p, self.names), self.names, adjoints), reverse,
+            self.names, self.names)
+        return code, cotangents, tangents, products
 
     def seeds_and_results(self, swept: Program, primal: Program, seeds: Sequence[str],
                           results: Sequence[str]) -> tuple[list[str], list[str]]:
