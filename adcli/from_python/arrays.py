@@ -149,8 +149,8 @@ def whole_arithmetic(name: str, a: Affine | None, b: Affine | None) -> Affine | 
         return a + b
     if name == "sub":
         return a - b
-    if name == "mul" and (a.number is not None or b.number is not None):
-        return a * b.number if b.number is not None else b * (a.number or 0)
+    if name == "mul" and not (a.indices() and b.indices()):
+        return product(a, b)
     if name == "floordiv" and b.number is not None and b.number > 0 and not a.indices():
         return floor(a, b.number)
     return None

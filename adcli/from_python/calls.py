@@ -22,7 +22,9 @@ DEEPEST = 60
 
 
 class PythonCalls(MatrixFunctions):
-    """What calls give."""
+    """What calls give; arrays that are passed `by_reference` are no values of their own."""
+
+    by_reference = False
 
     def of_Call(self, node: ast.Call) -> Any:
         function = self.value(node.func)
@@ -103,7 +105,8 @@ class PythonCalls(MatrixFunctions):
     def inlined(self, f: Defined, values: dict[str, Any], node: ast.Call) -> Any:
         """The lines of a function in the place of its call."""
         for p, v in values.items():
-            if isinstance(v, Array) and v.variable is None and v.items is None and v.constant is None:
+            if isinstance(v, Array) and not (v.shape and self.by_reference) and v.variable is None and v.items is None and (
+                    v.whole is None and v.known is None):
                 v.pending = v.pending or (p, self.span(node), self)
         frame = self.within({**(f.around or {}), **values}, True)
         frame.shared = {*(f.around or {}), *values}
@@ -187,7 +190,7 @@ SAME = {"dim": "axis", "keepdim": "keepdims"}
 """Arguments of torch by NumPy's names."""
 WITH_ARRAYS = frozenset(("builtins", "numpy", "jax.numpy", "torch", "autograd.numpy", "numpy.linalg", "jax.numpy.linalg",
                          "autograd.numpy.linalg", "torch.linalg", "scipy.linalg", "jax.scipy.linalg", "scipy.special",
-                         "jax.scipy.special", "jax.nn", "torch.nn.functional", "jax.lax"))
+                         "jax.scipy.special", "jax.nn", "torch.nn.functional", "jax.lax", "c"))
 """The libraries that functions of whole arrays are taken from."""
 BUILTIN_ONLY = frozenset(("range", "len", "int", "bool", "list", "tuple", "dict", "enumerate", "zip", "reversed", "map"))
 TAKEN = frozenset((*TABLE, *ALIASES, *MATRIX_CALLS, *TENSOR_CALLS))

@@ -21,6 +21,7 @@ from adcli.from_python.values import (
     Several,
     first_of,
     known,
+    stacked,
     whole,
 )
 from adcli.lang.ir.affine import Affine, affine, floor, product
@@ -215,7 +216,7 @@ class Expressions(Arrays):
         value = self.value(node.slice)
         if isinstance(value, Array) and value.whole is not None and (k := value.whole.number) is not None:
             if -len(base.items) <= k < len(base.items):
-                return base.items[k]
+                return self.settled(base.items[k], self.span(node))
             raise self.fault(node, f"there are {len(base.items)} elements, and none at {k}")
         return self.taken(self.as_array(base, node.value), node)
 
@@ -231,10 +232,15 @@ class Expressions(Arrays):
         for v, p in zip(values, parts, strict=False):
             if isinstance(v, Several) or (isinstance(v, Array) and v.shape):
                 raise self.fault(p, "an array as a subscript cannot be read", "write the elements, or a loop over indices")
-        if len(values) == 1 and a.items is not None and isinstance(values[0], Array) and values[0].whole is not None:
-            at = self.inside(values[0].whole, a.shape[0], node)
-            if at.number is not None:
-                return first_of(a, at)
+        while values and a.items is not None and isinstance(values[0], Array) and values[0].whole is not None and (
+                at := self.inside(values[0].whole, a.shape[0], node)).number is not None:
+            a, values = first_of(a, at), values[1:]
+        if not values:
+            return self.settled(a, self.span(node))
+        if len(values) == 1 and a.items is not None and isinstance(values[0], ast.Slice):
+            low, extent, step = self.bounds(values[0], a.shape[0])
+            if low.number is not None and (extent.number or 0) > 0:
+                return stacked([a.items[low.number + k * step] for k in range(extent.number or 0)])
         a = self.one_array(a, self.span(node))
         extents = iter(a.shape)
         return self.sliced(a, [None if v is None else self.bounds(v, next(extents)) if isinstance(v, ast.Slice) else

@@ -10,7 +10,7 @@ from adcli.from_python.calls import TAKEN, replaced
 from adcli.from_python.reading import Again, Facts, PythonReading, size_names
 from adcli.from_python.statements import PythonStatements
 from adcli.from_python.values import Absent, Array, Defined, KnownDict, LibraryName, Several, known, of_variable
-from adcli.lang.ir.affine import Affine, affine
+from adcli.lang.ir.affine import Affine, affine, atoms
 from adcli.lang.ir.errors import AdError, Source, Span, alike
 from adcli.readers.draft import DraftFunction, DraftInput, Variable, number
 from adcli.readers.names import NAMED
@@ -25,8 +25,25 @@ EXTENTS = re.compile(r"#.*?[(\[]\s*((?:\w+\s*,\s*)*\w+)\s*,?\s*[)\]]")
 """The shape of an array in a comment: # (n, d)."""
 
 
+class Closed(PythonStatements):
+    """The body of a function of the program, which sees no values but its own."""
+
+    def of_Name(self, node: ast.Name) -> Any:
+        if node.id in self.values:
+            return super().of_Name(node)
+        value = self.reading.module_value(node.id, node)
+        if isinstance(value, Array | Several | KnownDict):
+            if isinstance(value, Array) and value.constant is not None:
+                return known(value.constant, self.reading.span(node))
+            raise self.reading.fault(node, "a value of the file that is no number")
+        return value
+
+
 class PythonFile(PythonReading):
-    """A reading of a function of a file."""
+    """A reading of a function of a file; `frame` and `closed` are how its statements, and those of functions, are read."""
+
+    frame: type[PythonStatements] = PythonStatements
+    closed: type[PythonStatements] = Closed
 
     def __init__(self, source: Source, tree: ast.Module, facts: Facts) -> None:
         super().__init__(source, tree, facts)
@@ -59,7 +76,7 @@ class PythonFile(PythonReading):
             raise self.fault(node, f"'{name}' is assigned more than once in the file", "make it a parameter of the function")
         if isinstance(s, ast.Assign | ast.AnnAssign):
             self.found[name] = Absent("is defined by itself")
-            frame = PythonStatements(self, {}, self.draft.lines)
+            frame = self.frame(self, {}, self.draft.lines)
             frame.statement(s)
             self.found.update(frame.values)
             return self.found[name]
@@ -95,7 +112,7 @@ class PythonFile(PythonReading):
         functions, inputs = len(self.draft.functions), self.inputs
         self.inputs = {}
         try:
-            frame = Closed(self, {p: of_variable(v, span) for p, v in zip(params, variables, strict=True)}, lines)
+            frame = self.closed(self, {p: of_variable(v, span) for p, v in zip(params, variables, strict=True)}, lines)
             found = frame.result(node)
         except AdError:
             del self.draft.functions[functions:]
@@ -137,20 +154,6 @@ class PythonFile(PythonReading):
         return self.definitions[name].name
 
 
-class Closed(PythonStatements):
-    """The body of a function of the program, which sees no values but its own."""
-
-    def of_Name(self, node: ast.Name) -> Any:
-        if node.id in self.values:
-            return super().of_Name(node)
-        value = self.reading.module_value(node.id, node)
-        if isinstance(value, Array | Several | KnownDict):
-            if isinstance(value, Array) and value.constant is not None:
-                return known(value.constant, self.reading.span(node))
-            raise self.reading.fault(node, "a value of the file that is no number")
-        return value
-
-
 def defined(s: ast.stmt) -> Iterator[str]:
     """The names that a statement of a file gives a meaning to."""
     match s:
@@ -179,16 +182,19 @@ class PythonProgram(PythonFile):
 
     def program(self) -> Source:
         values = {p.arg: self.input(p, d) for p, d in self.with_defaults()}
-        frame = PythonStatements(self, values, self.draft.lines)
+        frame = self.frame(self, values, self.draft.lines)
         self.outputs(frame.result(self.node), frame)
-        keys = list(dict.fromkeys(a for i in self.draft.inputs for x in i.variable.shape for a,
-                                  _ in x.terms if isinstance(a, str)))
         taken = {*self.top_inputs, *(t.hint for line in self.draft.lines for each in line.lines for t in each.targets),
                  *(n for n, _ in self.draft.outputs)}
-        self.draft.sizes = size_names(keys, taken)
+        self.draft.sizes = self.size_names(taken)
         docs = (ast.get_docstring(self.node) or "").split("\n") if ast.get_docstring(self.node) else []
         span = self.span(self.node)
         return written(self.draft, self.source, f"{self.source.name}:{self.node.name}", span, self.comments(), docs)
+
+    def size_names(self, taken: set[str]) -> dict[str, str]:
+        """What the sizes of the inputs are called."""
+        keys = [a for i in self.draft.inputs for x in i.variable.shape for a in atoms(x) if isinstance(a, str)]
+        return size_names(list(dict.fromkeys(keys)), taken)
 
     def with_defaults(self) -> Iterator[tuple[ast.arg, ast.expr | None]]:
         a = self.node.args

@@ -102,7 +102,8 @@ class PythonStatements(SizeLoops):
 
     def two_ways(self, c: Array, s: ast.If, todo: list[Todo]) -> Any:
         """The results of both ways to the end of the function, and a choice between them."""
-        yes, no = (self.undefined(self.arm_of(arm, todo)[1], s) for arm in (s.body, s.orelse))
+        found = [self.arm_of(arm, todo)[1] for arm in (s.body, s.orelse)]
+        yes, no = (self.undefined(x, y, s) for x, y in (found, found[::-1]))
         if yes is None or no is None:
             raise self.fault(s, "one way through this 'if' returns nothing", "return a value on every way to the end")
         made = self.choice(c, yes, no, s)
@@ -117,11 +118,15 @@ class PythonStatements(SizeLoops):
         frame.conditional = True
         return frame, frame.run([*todo, *reversed(arm)])
 
-    def undefined(self, value: Any, node: ast.AST) -> Any:
-        """NaN where an error would be raised."""
-        if isinstance(value, Absent):
-            return scalar(number(float("nan"), self.span(node)))
-        return value
+    def undefined(self, value: Any, other: Any, node: ast.AST) -> Any:
+        """NaN where an error would be raised, in the place of each part of the other result."""
+        if not isinstance(value, Absent):
+            return value
+        if isinstance(other, Several):
+            return Several([self.undefined(value, x, node) for x in other.items], other.kind)
+        if isinstance(other, KnownDict):
+            return KnownDict({k: self.undefined(value, x, node) for k, x in other.items.items()})
+        return scalar(number(float("nan"), self.span(node)))
 
     def both(self, c: Array, s: ast.If) -> None:
         """An `if` that goes on behind its arms: what they assign is a choice."""

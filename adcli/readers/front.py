@@ -16,7 +16,8 @@ class SourceReader(NamedTuple):
     module: str
 
 
-READERS = {"python": SourceReader((".py", ".pyi"), "from_python.module")}
+READERS = {"python": SourceReader((".py", ".pyi"), "from_python.module"),
+           "c": SourceReader((".c", ".h"), "from_c.module")}
 """The languages that are read, by the word for --from."""
 
 

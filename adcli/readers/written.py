@@ -110,9 +110,19 @@ def alive(draft: Draft) -> list[DraftLine | DraftLoop]:
     kept: list[DraftLine | DraftLoop] = []
     for line in reversed(draft.lines):
         if any(t in wanted for each in line.lines for t in each.targets):
+            if isinstance(line, DraftLine) and covers(line):
+                wanted -= {*line.targets}
             wanted |= read_in(line)
             kept.append(line)
     return kept[::-1]
+
+
+def covers(line: DraftLine) -> bool:
+    """True for a statement that assigns all elements of its target, whatever these were."""
+    at, shape = line.subscripts or (), line.targets[0].shape
+    own = len({x.index for x in at}) == len(at) == len(shape)
+    return own and line.symbol == "=" and all(x.index is not None and line.ranges.get(x.index) == (Affine(), extent)
+                                              for x, extent in zip(at, shape, strict=True))
 
 
 def variables(draft: Draft) -> list[Variable]:

@@ -1,0 +1,325 @@
+"""The body of a C function as statements of Python's tree."""
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from pycparser import c_ast as c
+
+from adcli.from_c.expressions import FLIPPED, LOAD, OPERATORS, STORE, CExpressions
+from adcli.from_c.tree import CFile, Kind, names, root, walk
+from adcli.lang.ir.errors import AdError
+
+
+class CBody(CExpressions):
+    """The statements of a function."""
+
+    def function(self, d: c.FuncDef) -> ast.FunctionDef:
+        """The function with what it stores as a result."""
+        assert self.signature is not None
+        body = self.block(d.body.block_items or [])
+        if self.signature.outs and not (body and isinstance(body[-1], ast.Return)):
+            body.append(self.returned(None, d.decl))
+        params = d.decl.type.args.params if d.decl.type.args else []
+        args = ast.arguments([], [self.put(ast.arg(p.name, None), p) for p in params if p.name], None, [], [], None, [])
+        made = ast.FunctionDef(self.signature.name, args, body or [self.put(ast.Pass(), d.decl)], [], None)
+        return self.put(made, d)
+
+    # Statements.
+
+    def block(self, items: Sequence[c.Node]) -> list[ast.stmt]:
+        self.scopes.append({})
+        made = [s for n in items for s in self.statement(n)]
+        self.scopes.pop()
+        return made
+
+    def arm(self, n: c.Node | None) -> list[ast.stmt]:
+        return [] if n is None else self.block(n.block_items or [] if isinstance(n, c.Compound) else [n])
+
+    def statement(self, n: c.Node) -> list[ast.stmt]:
+        outer, self.before = self.before, []
+        visit = getattr(self, f"do_{type(n).__name__}", None)
+        if visit is None:
+            raise self.fault(n, f"'{type(n).__name__.lower()}' cannot be read", INSTEAD.get(type(n).__name__))
+        made = visit(n)
+        made, self.before = [*self.before, *made], outer
+        return made
+
+    def do_Compound(self, n: c.Compound) -> list[ast.stmt]:
+        return self.block(n.block_items or [])
+
+    def do_EmptyStatement(self, n: c.EmptyStatement) -> list[ast.stmt]:
+        return []
+
+    do_Pragma = do_EmptyStatement
+
+    def do_Decl(self, n: c.Decl) -> list[ast.stmt]:
+        return self.declared(n)
+
+    def do_DeclList(self, n: c.DeclList | c.ExprList) -> list[ast.stmt]:
+        return [s for d in (n.decls if isinstance(n, c.DeclList) else n.exprs) for s in self.statement(d)]
+
+    do_ExprList = do_DeclList
+
+    def declared(self, d: c.Decl) -> list[ast.stmt]:
+        kind = self.file.kind(d.type, d)
+        if isinstance(d.type, c.PtrDecl):
+            if d.init is None:
+                raise self.fault(d, "a pointer that is set later cannot be read", "write x[i] in its place")
+            p = self.pointer(d.init)
+            made: list[ast.stmt] = []
+            if p.offset is not None:
+                local = self.declare(f"{d.name}_at", Kind(True))
+                made = [self.put(ast.Assign([self.name(local.name, d, True)], p.offset), d)]
+                p = p._replace(offset=self.name(local.name, d))
+            self.declare(d.name, Kind(kind.whole, (None,)), p)
+            return made
+        if kind.dims:
+            value = self.array(d, kind)
+        elif d.init is None:
+            self.declare(d.name, kind)
+            return []
+        else:
+            init = d.init.exprs[0] if isinstance(d.init, c.InitList) else d.init
+            value = self.as_kind(self.value(init), init, kind)
+        local = self.declare(d.name, kind)
+        return [self.put(ast.Assign([self.name(local.name, d, True)], value), d)]
+
+    def array(self, d: c.Decl, kind: Kind) -> ast.expr:
+        """The first value of an array that is declared."""
+        if d.init is None:
+            return self.call("c.unset", [self.put(ast.Tuple([self.value(x) for x in kind.dims], LOAD), d)], d)
+        if not isinstance(d.init, c.InitList):
+            raise self.fault(d.init, "an array is set by the list of its elements", "write {1.0, 2.0}")
+        return self.call("numpy.array", [self.filled(d.init, kind.dims, kind, d)], d)
+
+    def filled(self, init: c.Node, dims: tuple[Any, ...], kind: Kind, d: c.Decl) -> ast.expr:
+        """A list of elements, zeros for those that are not given."""
+        if not dims:
+            return self.as_kind(self.value(init), init, kind)
+        if not isinstance(init, c.InitList) or any(isinstance(x, c.NamedInitializer) for x in init.exprs):
+            raise self.fault(init, "these elements cannot be read", "write a list for each row: {{1.0, 2.0}, {3.0, 4.0}}")
+        if len(dims) > 1 and init.exprs and not all(isinstance(x, c.InitList) for x in init.exprs) and not zero(init):
+            raise self.fault(init, "these elements cannot be read", "write a list for each row: {{1.0, 2.0}, {3.0, 4.0}}")
+        items = [] if zero(init) else [self.filled(x, dims[1:], kind, d) for x in init.exprs]
+        count = len(items) if dims[0] is None else self.constant(dims[0])
+        empty = c.InitList([])
+        empty.coord = init.coord
+        rest = [self.filled(empty, dims[1:], kind, d) if len(dims) > 1 else self.number(0, init)
+                for _ in range(count - len(items))]
+        return self.put(ast.List([*items, *rest], LOAD), init)
+
+    def do_Assignment(self, n: c.Assignment) -> list[ast.stmt]:
+        return self.of_assignment(n)
+
+    def of_assignment(self, n: c.Assignment) -> list[ast.stmt]:
+        if isinstance(n.lvalue, c.ID) and (self.local(n.lvalue).at or self.local(n.lvalue).kind.dims):
+            raise self.fault(n, "a pointer that moves cannot be read", f"write {n.lvalue.name}[i] with an index that moves")
+        whole, value = self.whole(n.lvalue), self.value(n.rvalue)
+        target = self.element(n.lvalue, STORE)
+        op = n.op[:-1]
+        if not op:
+            return [self.put(ast.Assign([target], self.as_kind(value, n.rvalue, Kind(whole))), n)]
+        if op in OPERATORS and not (whole and (op == "/" or not self.whole(n.rvalue))):
+            return [self.put(ast.AugAssign(target, OPERATORS[op](), value), n)]
+        made = self.arithmetic(op, self.value(n.lvalue), value, whole and self.whole(n.rvalue), n)
+        if whole and not self.whole(n.rvalue):
+            made = self.call("builtins.int", [made], n)
+        return [self.put(ast.Assign([target], made), n)]
+
+    def do_UnaryOp(self, n: c.UnaryOp) -> list[ast.stmt]:
+        if n.op not in ("p++", "p--", "++", "--"):
+            return self.do_expression(n)
+        if isinstance(n.expr, c.ID) and (self.local(n.expr).at or self.local(n.expr).kind.dims):
+            raise self.fault(n, "a pointer that moves cannot be read", f"write {n.expr.name}[i] with an index that moves")
+        kind = ast.Add() if n.op[-1] == "+" else ast.Sub()
+        return [self.put(ast.AugAssign(self.element(n.expr, STORE), kind, self.number(1, n)), n)]
+
+    def do_expression(self, n: c.Node) -> list[ast.stmt]:
+        if not (isinstance(n, c.Cast) and getattr(n.to_type.type.type, "names", []) == ["void"]):
+            self.value(n)
+            if not self.before:
+                raise self.fault(n, "a value that nobody uses", "assign it, or leave it out")
+        return []
+
+    do_FuncCall = do_BinaryOp = do_Cast = do_ID = do_TernaryOp = do_Constant = do_expression
+
+    def do_If(self, n: c.If) -> list[ast.stmt]:
+        return [self.put(ast.If(self.value(n.cond), self.arm(n.iftrue) or [self.put(ast.Pass(), n.cond)], self.arm(n.iffalse)),
+                         n.cond)]
+
+    def do_Return(self, n: c.Return) -> list[ast.stmt]:
+        return [self.returned(n.expr, n)]
+
+    def returned(self, value: c.Node | None, n: c.Node) -> ast.stmt:
+        s = self.signature
+        assert s is not None
+        if self.main and s.status and value is not None:
+            if not (isinstance(value, c.Constant) and value.value.strip("0uUlL") == ""):
+                return self.put(ast.Raise(), n)
+            value = None
+        if value is None and not s.outs:
+            return self.put(ast.Return(None), n)
+        found = None if value is None else self.as_kind(self.value(value), value, s.returns or Kind(False))
+        if not s.outs:
+            return self.put(ast.Return(found), n)
+        outs = [self.name(p, n) for p in s.outs]
+        if not self.main:
+            values = [] if s.returns is None else [found or self.number(0, n)]
+            return self.put(ast.Return(self.put(ast.Tuple([*values, *outs], LOAD), n)), n)
+        pairs = dict(zip(s.outs, outs, strict=True))
+        if found is not None:
+            called = value.name if isinstance(value, c.ID) and value.name not in pairs else s.name
+            pairs = {called: found, **pairs}
+        keys = [self.put(ast.Constant(k), n) for k in pairs]
+        return self.put(ast.Return(self.put(ast.Dict(keys, list(pairs.values())), n)), n)
+
+    # Loops.
+
+    def do_For(self, n: c.For) -> list[ast.stmt]:
+        self.scopes.append({})
+        made = self.counted(n)
+        if made is None:
+            first = [] if n.init is None else self.statement(n.init)
+            step = [] if n.next is None else self.statement(n.next)
+            test = self.number(1, n) if n.cond is None else self.condition(n.cond)
+            made = [*first, self.put(ast.While(test, [*self.turn(n.stmt, step), *step], []), n.cond or n)]
+        self.scopes.pop()
+        return made
+
+    def turn(self, body: c.Node, step: list[ast.stmt] | None) -> list[ast.stmt]:
+        self.steps.append(step)
+        made = self.arm(body)
+        self.steps.pop()
+        return made
+
+    def condition(self, n: c.Node) -> ast.expr:
+        self.fixed += 1
+        made = self.value(n)
+        self.fixed -= 1
+        return made
+
+    def counted(self, n: c.For) -> list[ast.stmt] | None:
+        """for (i = a; i < b; i++) as a loop over a range; None where it is none."""
+        match n.init:
+            case c.DeclList(decls=[c.Decl(name=name, init=low)]) if low is not None:
+                inside = True
+            case c.Assignment(op="=", lvalue=c.ID(name=name), rvalue=low):
+                inside = False
+            case _:
+                return None
+        sign, by = stepped(n.next, name) or (0, None)
+        match n.cond:
+            case c.BinaryOp(op=op, left=c.ID(name=left), right=high) if left == name:
+                pass
+            case c.BinaryOp(op=op, left=c.BinaryOp(op="+" | "-", left=c.ID(name=left), right=more), right=end) if left == name:
+                high = c.BinaryOp("-" if n.cond.left.op == "+" else "+", end, more, end.coord)
+            case c.BinaryOp(op=op, left=high, right=c.ID(name=right)) if right == name and op in FLIPPED:
+                op = FLIPPED[op]
+            case _:
+                return None
+        fits = op in (("<", "<=") if sign > 0 else (">", ">=")) or (op == "!=" and by is None)
+        fixed = names([high, *([by] if by else [])])
+        if not sign or not fits or {name, *fixed} & stores(n.stmt) or name in fixed or (by and not self.whole(by)):
+            return None
+        if inside:
+            first, last = self.value(low), self.condition(high)
+            local = self.declare(name, Kind(True))
+        else:
+            local = self.local(n.init.lvalue)
+            first, last = self.value(low), self.condition(high)
+            if not local.kind.whole:
+                return None
+        if op in ("<=", ">="):
+            last = self.put(ast.BinOp(last, ast.Add() if sign > 0 else ast.Sub(), self.number(1, high)), high)
+        given = [first, last]
+        if sign < 0 or by is not None:
+            step = self.number(1, n.next) if by is None else self.condition(by)
+            given.append(step if sign > 0 else self.put(ast.UnaryOp(ast.USub(), step), n.next))
+        over = self.call("builtins.range", given, n.cond)
+        body = self.turn(n.stmt, []) or [self.put(ast.Pass(), n.cond)]
+        made: list[ast.stmt] = [self.put(ast.For(self.name(local.name, n.cond, True), over, body, []), n.cond)]
+        if not inside:
+            behind = self.call("c.behind", given, n.cond)
+            made = [self.put(ast.Assign([self.name(local.name, n.cond, True)], self.value(low)), n.init), *made]
+            if not any(isinstance(m, c.Break) for m in walk(n.stmt)):
+                made.append(self.put(ast.Assign([self.name(local.name, n.cond, True)], behind), n.cond))
+        return made
+
+    def do_While(self, n: c.While) -> list[ast.stmt]:
+        return [self.put(ast.While(self.condition(n.cond), self.turn(n.stmt, []), []), n.cond)]
+
+    def do_DoWhile(self, n: c.DoWhile) -> list[ast.stmt]:
+        leave: list[ast.stmt] = [self.put(ast.If(self.condition(n.cond), [self.put(ast.Pass(), n.cond)], [
+            self.put(ast.Break(), n.cond)]), n.cond)]
+        return [self.put(ast.While(self.number(1, n.cond), [*self.turn(n.stmt, leave), *leave], []), n.cond)]
+
+    def do_Break(self, n: c.Break) -> list[ast.stmt]:
+        return [self.put(ast.Break(), n)]
+
+    def do_Continue(self, n: c.Continue) -> list[ast.stmt]:
+        return [*(self.steps[-1] or []), self.put(ast.Continue(), n)]
+
+
+INSTEAD = {"Switch": "write if and else", "Goto": "write a loop, or if and else", "Label": "write a loop, or if and else"}
+
+
+def zero(init: c.InitList) -> bool:
+    """True for {0}, and for {} with nothing in it."""
+    return not init.exprs or (len(init.exprs) == 1 and isinstance(init.exprs[0], c.Constant)
+                              and init.exprs[0].value.strip("0.fFlL") == "")
+
+
+def stepped(n: c.Node | None, name: str) -> tuple[int, c.Node | None] | None:
+    """Whether the variable of a loop grows or falls after a turn, and by what; by 1 where that is None."""
+    match n:
+        case c.UnaryOp(op="p++" | "++", expr=c.ID(name=found)) if found == name:
+            return 1, None
+        case c.UnaryOp(op="p--" | "--", expr=c.ID(name=found)) if found == name:
+            return -1, None
+        case c.Assignment(op="+=" | "-=", lvalue=c.ID(name=found), rvalue=by) if found == name:
+            return 1 if n.op == "+=" else -1, by
+        case c.Assignment(op="=", lvalue=c.ID(name=found), rvalue=c.BinaryOp(op="+" | "-", left=c.ID(name=left), right=by)) if (
+                found == left == name):
+            return 1 if n.rvalue.op == "+" else -1, by
+    return None
+
+
+def stores(n: c.Node) -> set[str]:
+    """The names that a statement may change."""
+    found = set()
+    for m in walk(n):
+        if isinstance(m, c.Assignment):
+            found.add(root(m.lvalue))
+        elif isinstance(m, c.UnaryOp) and m.op in ("p++", "p--", "++", "--", "&"):
+            found.add(root(m.expr))
+    return found
+
+
+def read_declarations(file: CFile) -> None:
+    """Take in the functions, types and values of a file."""
+    for d in file.declarations:
+        if isinstance(d, c.FuncDef):
+            file.definitions[d.decl.name] = d
+        elif isinstance(d, c.Typedef):
+            file.typedefs[d.name] = d.type
+        elif isinstance(d, c.Decl) and isinstance(d.type, c.Enum):
+            enumerated(file, d.type)
+        elif isinstance(d, c.Decl) and not isinstance(d.type, c.FuncDecl | c.Struct | c.Union):
+            try:
+                kind = file.kind(d.type, d)
+                file.body += CBody(file, None).declared(d)
+                file.globals[d.name] = kind
+            except AdError as fault:   # said where it is read
+                file.unread[d.name] = fault
+
+
+def enumerated(file: CFile, e: c.Enum) -> None:
+    """The names of an enum as constants."""
+    value = -1
+    for x in e.values.enumerators if e.values else []:
+        value = value + 1 if x.value is None else CBody(file, None).constant(x.value)
+        file.globals[x.name] = Kind(True)
+        name = file.put(ast.Name(x.name, ast.Store()), x)
+        file.body.append(file.put(ast.Assign([name], file.put(ast.Constant(value), x)), x))

@@ -1,0 +1,404 @@
+"""Expressions of C as those of Python's tree, and the places that pointers stand for."""
+from __future__ import annotations
+
+import ast
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from pycparser import c_ast as c
+
+from adcli.from_c.text import named
+from adcli.from_c.tree import COPYING, CFile, CSignature, Kind, root, walk
+from adcli.lang.ir.errors import AdError
+from adcli.readers.names import NAMED
+
+OPERATORS: dict[str, type[ast.operator]] = {"+": ast.Add, "-": ast.Sub, "*": ast.Mult, "/": ast.Div}
+COMPARISONS: dict[str, type[ast.cmpop]] = {"<": ast.Lt, "<=": ast.LtE, ">": ast.Gt, ">=": ast.GtE, "==": ast.Eq, "!=": ast.NotEq}
+FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
+OTHERS = {"round": "c.round", "fmax": "numpy.fmax", "fmin": "numpy.fmin", "rint": "numpy.rint", "nearbyint": "numpy.rint",
+          "tgamma": "math.gamma", "abs": "builtins.abs", "labs": "builtins.abs", "fdim": "c.fdim"}
+"""Functions of math.h that have another name in the tables, or are none of Python's."""
+FUNCTIONS = {name: f"math.{name}" for name in NAMED["math"] - {"degrees", "radians", "gamma"}} | OTHERS
+CONSTANTS = {"M_PI": "pi", "M_E": "e", "INFINITY": "inf", "HUGE_VAL": "inf", "NAN": "nan"}
+NUMBERS = {"M_PI_2": math.pi / 2, "M_PI_4": math.pi / 4, "M_1_PI": 1 / math.pi, "M_2_PI": 2 / math.pi, "M_SQRT2": math.sqrt(2),
+           "M_2_SQRTPI": 2 / math.sqrt(math.pi), "M_SQRT1_2": math.sqrt(0.5), "M_LN2": math.log(2), "M_LN10": math.log(10),
+           "M_LOG2E": 1 / math.log(2), "M_LOG10E": 1 / math.log(10), "DBL_MAX": 1.7976931348623157e308, "DBL_EPSILON": 2.0**-52,
+           "DBL_MIN": 2.0**-1022, "FLT_MAX": 3.4028234663852886e38, "FLT_EPSILON": 2.0**-23, "true": 1, "false": 0,
+           "INT_MAX": 2**31 - 1, "PTRDIFF_MAX": 2**63 - 1, "SIZE_MAX": 2**64 - 1}
+"""Constants of math.h, float.h and stdbool.h."""
+LOAD, STORE = ast.Load(), ast.Store()
+
+
+class Local(NamedTuple):
+    """A name: what it is called in the program, its type, and where a pointer begins, in which array."""
+
+    name: str
+    kind: Kind
+    at: Pointer | None = None
+
+
+class Pointer(NamedTuple):
+    """A place in an array: the subscripts before the last one, and where that begins."""
+
+    base: Local
+    before: list[ast.expr]
+    offset: ast.expr | None
+
+
+class CExpressions(ABC):
+    """The expressions of a function; `name` is None for what stands outside of all."""
+
+    def __init__(self, file: CFile, name: str | None, main: bool = False) -> None:
+        self.file, self.main = file, main
+        self.signature = None if name is None else file.signature(name)
+        self.scopes: list[dict[str, Local]] = [{n: Local(n, k) for n, k in file.globals.items()}]
+        self.used: set[str] = set(file.globals)
+        self.before: list[ast.stmt] = []
+        self.steps: list[list[ast.stmt] | None] = []   # of the loops around: what `continue` does first
+        self.fixed = 0
+        if self.signature:
+            self.scopes.append({p: Local(p, k) for p, k in self.signature.params.items()})
+            self.used |= set(self.signature.params)
+
+    def fault(self, node: c.Node, message: str, help: str | None = None) -> AdError:
+        return self.file.fault(node, message, help)
+
+    def put(self, made: Any, node: c.Node) -> Any:
+        return self.file.put(made, node)
+
+    @abstractmethod
+    def of_assignment(self, n: c.Assignment) -> list[ast.stmt]:
+        """An assignment as statements."""
+
+    @abstractmethod
+    def do_UnaryOp(self, n: c.UnaryOp) -> list[ast.stmt]:
+        """A variable that grows or falls by 1."""
+
+    # Names.
+
+    def local(self, node: c.ID) -> Local:
+        for scope in reversed(self.scopes):
+            if node.name in scope:
+                return scope[node.name]
+        if node.name in self.file.unread:
+            raise self.file.unread[node.name]
+        if node.name in self.file.definitions or node.name in FUNCTIONS:
+            raise self.fault(node, f"'{node.name}' is a function", "call it: a pointer to a function cannot be read")
+        known = [n for s in self.scopes for n in s]
+        raise self.fault(node, f"'{node.name}' is not declared",
+                         named(known, node.name) or "declare it, or write its #define in this file")
+
+    def declare(self, name: str, kind: Kind, at: Pointer | None = None) -> Local:
+        """A new name, numbered where an outer one is hidden."""
+        called, k = name, 1
+        while called in self.used and any(s.get(name, Local("", kind)).name == called for s in self.scopes[:-1]):
+            k += 1
+            called = f"{name}_{k}"
+        self.used.add(called)
+        self.scopes[-1][name] = made = Local(called, kind, at)
+        return made
+
+    def name(self, text: str, node: c.Node, store: bool = False) -> ast.expr:
+        return self.put(ast.Name(text, STORE if store else LOAD), node)
+
+    def call(self, function: str, args: Sequence[ast.expr], node: c.Node) -> ast.expr:
+        return self.put(ast.Call(self.name(function, node), list(args), []), node)
+
+    def number(self, value: float, node: c.Node) -> ast.expr:
+        return self.put(ast.Constant(value), node)
+
+    # Types of expressions.
+
+    def whole(self, n: c.Node) -> bool:
+        """True if an expression is a whole number."""
+        match n:
+            case c.Constant():
+                return bool("float" not in n.type and "double" not in n.type)
+            case c.ID():
+                if not any(n.name in s for s in self.scopes) and n.name in NUMBERS:
+                    return isinstance(NUMBERS[n.name], int)
+                return n.name not in CONSTANTS and self.local(n).kind.whole
+            case c.ArrayRef():
+                return self.whole(n.name)
+            case c.Cast():
+                return self.file.kind(n.to_type.type, n).whole
+            case c.UnaryOp():
+                return n.op in ("!", "sizeof") or self.whole(n.expr)
+            case c.BinaryOp():
+                return n.op in COMPARISONS or n.op in ("&&", "||") or (self.whole(n.left) and self.whole(n.right))
+            case c.TernaryOp():
+                return self.whole(n.iftrue) and self.whole(n.iffalse)
+            case c.Assignment():
+                return self.whole(n.lvalue)
+            case c.FuncCall():
+                if n.name.name in self.file.definitions:
+                    returns = self.file.signature(n.name.name).returns
+                    return bool(returns and returns.whole)
+                return n.name.name in ("abs", "labs", "isnan", "isinf", "isfinite")
+        return False
+
+    def as_kind(self, value: ast.expr, n: c.Node, kind: Kind) -> ast.expr:
+        """A value as a variable of a type holds it."""
+        return self.call("builtins.int", [value], n) if kind.whole and not self.whole(n) else value
+
+    # Expressions.
+
+    def value(self, n: c.Node) -> ast.expr:
+        visit = getattr(self, f"of_{type(n).__name__}", None)
+        if visit is None:
+            help = "write statements of their own" if isinstance(n, c.ExprList) else None
+            raise self.fault(n, "this expression cannot be read", help)
+        return visit(n)
+
+    def of_Constant(self, n: c.Constant) -> ast.expr:
+        text = n.value
+        if n.type in ("string", "char"):
+            raise self.fault(n, f"a {'text' if n.type == 'string' else 'character'} cannot be read", "numbers only are read")
+        if "float" in n.type or "double" in n.type:
+            text = text.rstrip("fFlL")
+            return self.number(float.fromhex(text) if text[:2] in ("0x", "0X") else float(text), n)
+        text = text.rstrip("uUlL")
+        return self.number(int(text, 8) if len(text) > 1 and text.isdigit() and text[0] == "0" else int(text, 0), n)
+
+    def of_ID(self, n: c.ID) -> ast.expr:
+        declared = any(n.name in s for s in self.scopes)
+        if not declared and n.name in CONSTANTS:
+            return self.put(ast.Attribute(self.name("numpy.", n), CONSTANTS[n.name], LOAD), n)
+        if not declared and n.name in NUMBERS:
+            return self.number(NUMBERS[n.name], n)
+        local = self.local(n)
+        if local.at is not None:
+            return self.view(self.pointer(n), n)
+        return self.name(local.name, n)
+
+    def of_ArrayRef(self, n: c.ArrayRef | c.UnaryOp) -> ast.expr:
+        return self.element(n, LOAD)
+
+    def of_UnaryOp(self, n: c.UnaryOp) -> ast.expr:
+        if n.op in ("p++", "p--", "++", "--"):
+            return self.counting(n)
+        if n.op == "*":
+            return self.element(n, LOAD)
+        if n.op == "&":
+            return self.view(self.pointer(n), n)
+        kinds: dict[str, type[ast.unaryop]] = {"-": ast.USub, "+": ast.UAdd, "!": ast.Not}
+        if n.op not in kinds:
+            raise self.fault(n, f"'{n.op}' cannot be read", "arithmetic is + - * / %")
+        return self.put(ast.UnaryOp(kinds[n.op](), self.value(n.expr)), n)
+
+    def counting(self, n: c.UnaryOp) -> ast.expr:
+        """i++ and ++i inside of an expression come before it."""
+        self.hoisted(n, f"'{n.op[-2:]}'")
+        before = self.value(n.expr)
+        if n.op[0] == "p":
+            name = self.declare(f"{root(n.expr)}_before", Kind(True)).name
+            self.before.append(self.put(ast.Assign([self.name(name, n, True)], before), n))
+            before = self.name(name, n)
+        self.before += self.do_UnaryOp(n)
+        return before
+
+    def of_BinaryOp(self, n: c.BinaryOp) -> ast.expr:
+        left = self.value(n.left)
+        self.fixed += n.op in ("&&", "||")
+        right = self.value(n.right)
+        self.fixed -= n.op in ("&&", "||")
+        if n.op in ("&&", "||"):
+            return self.put(ast.BoolOp(ast.And() if n.op == "&&" else ast.Or(),
+                                       [self.truth(left, n.left), self.truth(right, n.right)]), n)
+        if n.op in COMPARISONS:
+            return self.put(ast.Compare(left, [COMPARISONS[n.op]()], [right]), n)
+        return self.arithmetic(n.op, left, right, self.whole(n.left) and self.whole(n.right), n)
+
+    def constant(self, n: c.Node) -> int:
+        """A number that the compiler knows."""
+        from adcli.from_c.text import constant
+        try:
+            return constant(self.value(n))
+        except (ValueError, AttributeError):
+            raise self.fault(n, "this has to be a number, where elements are given", "write the number") from None
+
+    def truth(self, value: ast.expr, n: c.Node) -> ast.expr:
+        """A number that is asked whether it is 0."""
+        negated = isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not)
+        logical = negated or isinstance(value, ast.Compare | ast.BoolOp)
+        return value if logical else self.put(ast.Compare(value, [ast.NotEq()], [self.number(0, n)]), n)
+
+    def arithmetic(self, op: str, left: ast.expr, right: ast.expr, whole: bool, n: c.Node) -> ast.expr:
+        if op == "%" or (op == "/" and whole):
+            return self.call("c.remainder" if op == "%" else "c.quotient", [left, right], n)
+        if op not in OPERATORS:
+            raise self.fault(n, f"'{op}' cannot be read", "arithmetic is + - * / %")
+        return self.put(ast.BinOp(left, OPERATORS[op](), right), n)
+
+    def of_TernaryOp(self, n: c.TernaryOp) -> ast.expr:
+        test = self.value(n.cond)
+        self.fixed += 1
+        made = self.put(ast.IfExp(test, self.value(n.iftrue), self.value(n.iffalse)), n)
+        self.fixed -= 1
+        return made
+
+    def of_Cast(self, n: c.Cast) -> ast.expr:
+        if isinstance(n.to_type.type, c.PtrDecl):
+            return self.value(n.expr)
+        return self.as_kind(self.value(n.expr), n.expr, self.file.kind(n.to_type.type, n))
+
+    def of_Assignment(self, n: c.Assignment) -> ast.expr:
+        """An assignment inside of an expression comes before it."""
+        self.hoisted(n, "an assignment")
+        self.before += self.of_assignment(n)
+        return self.value(n.lvalue)
+
+    def hoisted(self, n: c.Node, what: str) -> None:
+        if self.fixed:
+            raise self.fault(n, f"{what} here cannot be read, for it is not always made", "write it as a statement before")
+
+    def of_FuncCall(self, n: c.FuncCall) -> ast.expr:
+        called = n.name.name if isinstance(n.name, c.ID) else ""
+        given = n.args.exprs if n.args else []
+        if called in self.file.definitions:
+            return self.own_call(called, given, n)
+        if called in COPYING and len(given) == 3:
+            return self.copied(called, given, n)
+        plain = called[:-1] if called not in FUNCTIONS and called[-1:] in ("f", "l") else called
+        if plain in FUNCTIONS:
+            return self.call(FUNCTIONS[plain], [self.value(a) for a in given], n)
+        if not called:
+            raise self.fault(n, "a function by a pointer cannot be called", "call it by its name")
+        raise self.fault(n.name, f"there is no function '{called}' in this file, nor in math.h as it is read", named(
+            [*FUNCTIONS, *self.file.definitions], called) or "write it in this file")
+
+    def copied(self, name: str, given: Sequence[c.Node], n: c.FuncCall) -> ast.expr:
+        """Elements that are copied, or set to 0, one by one."""
+        self.hoisted(n, f"'{name}'")
+        size = given[2]
+        if not (isinstance(size, c.BinaryOp) and size.op == "*" and any(isinstance(x, c.UnaryOp) and x.op == "sizeof" for x in (
+                size.left, size.right))) or (name == "memset" and self.constant(given[1]) != 0):
+            raise self.fault(n, f"this {name} cannot be read", "write n*sizeof(double) as the size, or a loop")
+        count = size.left if isinstance(size.right, c.UnaryOp) and size.right.op == "sizeof" else size.right
+        i = c.ID(f"{root(given[0])}_i", n.coord)
+        self.file.spans[id(i)] = self.file.span(n)
+        self.declare(i.name, Kind(True))
+        value = self.number(0, n)
+        if name != "memset":
+            value = self.at_pointer(self.moved(self.pointer(given[1]), self.value(i), n), n, LOAD)
+        target = self.at_pointer(self.moved(self.pointer(given[0]), self.value(i), n), n, STORE)
+        over = self.call("builtins.range", [self.value(count)], n)
+        self.before.append(self.put(ast.For(self.name(i.name, n, True), over, [self.put(ast.Assign([target], value), n)], []), n))
+        return self.number(0, n)
+
+    def own_call(self, name: str, given: Sequence[c.Node], n: c.FuncCall) -> ast.expr:
+        """A call of a function of the file. What it stores comes before the expression that it stands in."""
+        s = self.file.signature(name)
+        if len(given) != len(s.params):
+            raise self.fault(n, f"'{name}' has {len(s.params)} parameter{'s' * (len(s.params) != 1)}, and {len(given)} are given")
+        pairs = list(zip(s.params, given, strict=True))
+        args = [self.argument(s, p, a) for p, a in pairs]
+        targets = [self.pointed(a, STORE) if p in s.numbers else self.view(self.pointer(a), a, STORE)
+                   for p, a in pairs if p in s.outs]
+        for base in dict.fromkeys(root(a) for p, a in pairs if p in s.outs):
+            shared = [k for k, (p, a) in enumerate(pairs) if s.params[p].dims and root(a) == base]
+            numbers = [k for k in shared if pairs[k][0] in s.numbers]
+            if 0 < len(numbers) < len(shared):
+                raise self.fault(n, f"'{name}' gets an array and an element of it", "pass a copy of the element")
+            if len(shared) > 1 and not numbers:
+                self.apart(args, shared, f"{name}_{base}", n)
+        call = self.call(name, args, n)
+        if not s.outs:
+            return call
+        self.hoisted(n, f"'{name}' stores through a pointer, and its call")
+        made = self.name(f"{name}_value", n, True)
+        results = self.put(ast.Tuple([*([made] if s.returns else []), *targets], STORE), n)
+        self.before.append(self.put(ast.Assign([results], call), n))
+        return self.name(f"{name}_value", n) if s.returns else self.number(0, n)
+
+    def argument(self, s: CSignature, p: str, a: c.Node) -> ast.expr:
+        kind = s.params[p]
+        if not kind.dims:
+            return self.as_kind(self.value(a), a, kind)
+        return self.pointed(a, LOAD) if p in s.numbers else self.view(self.pointer(a), a)
+
+    def apart(self, args: list[ast.expr], shared: list[int], name: str, n: c.FuncCall) -> None:
+        """Parts of one array that a function gets, each up to where the next one begins."""
+        parts = self.call("c.apart", [args[k] for k in shared], n)
+        self.before.append(self.put(ast.Assign([self.name(name, n, True)], parts), n))
+        for at, k in enumerate(shared):
+            args[k] = self.subscript(self.name(name, n), [self.number(at, n)], n, LOAD)
+
+    # Pointers and elements.
+
+    def pointer(self, n: c.Node) -> Pointer:
+        """The place that an expression points to."""
+        match n:
+            case c.ID():
+                local = self.local(n)
+                if local.at is not None:
+                    return local.at
+                return Pointer(local, [], None)
+            case c.Cast():
+                return self.pointer(n.expr)
+            case c.UnaryOp(op="&"):
+                return self.address(n.expr)
+            case c.UnaryOp(op="p++" | "p--" | "++" | "--"):
+                raise self.fault(n, "a pointer that moves cannot be read", "use an index that moves: x[i]")
+            case c.ArrayRef():
+                p = self.address(n)
+                if len(p.before) + 1 < len(p.base.kind.dims):
+                    return Pointer(p.base, [*p.before, p.offset or self.number(0, n)], None)
+            case c.BinaryOp(op="+"):
+                inner, by = (n.left, n.right) if root(n.left) and not self.whole_value(n.left) else (n.right, n.left)
+                return self.moved(self.pointer(inner), self.value(by), n)
+            case c.BinaryOp(op="-"):
+                return self.moved(self.pointer(n.left), self.put(ast.UnaryOp(ast.USub(), self.value(n.right)), n), n)
+        raise self.fault(n, "this pointer cannot be read", "write an array, or a place in one: &x[i]")
+
+    def whole_value(self, n: c.Node) -> bool:
+        """True for a number, and not for a pointer."""
+        found = [self.local(m) for m in walk(n) if isinstance(m, c.ID) and not (m.name in NUMBERS or m.name in CONSTANTS)]
+        return not any(x.kind.dims or x.at is not None for x in found)
+
+    def moved(self, p: Pointer, by: ast.expr, n: c.Node) -> Pointer:
+        offset = by if p.offset is None else self.put(ast.BinOp(p.offset, ast.Add(), by), n)
+        return p._replace(offset=offset)
+
+    def address(self, n: c.Node) -> Pointer:
+        """The place of an element."""
+        if isinstance(n, c.ArrayRef):
+            p = self.pointer(n.name)
+            if p.offset is None and isinstance(n.name, c.ArrayRef):
+                return p._replace(offset=self.value(n.subscript))
+            return self.moved(p, self.value(n.subscript), n)
+        if isinstance(n, c.UnaryOp) and n.op == "*":
+            return self.pointer(n.expr)
+        if isinstance(n, c.ID):
+            return Pointer(self.local(n), [], None)
+        raise self.fault(n, "this pointer cannot be read", "write an array, or a place in one: &x[i]")
+
+    def view(self, p: Pointer, n: c.Node, context: Any = LOAD) -> ast.expr:
+        """What is behind a pointer as an array."""
+        base = self.name(p.base.name, n, context is STORE and not p.before and p.offset is None)
+        if not p.base.kind.dims:
+            return base
+        parts = [*p.before, *([ast.Slice(p.offset)] if p.offset is not None else [])]
+        return base if not parts else self.subscript(base, parts, n, context)
+
+    def subscript(self, base: ast.expr, parts: list[Any], n: c.Node, context: Any) -> ast.expr:
+        at = parts[0] if len(parts) == 1 else self.put(ast.Tuple(parts, LOAD), n)
+        return self.put(ast.Subscript(base, at, context), n)
+
+    def element(self, n: c.Node, context: Any) -> Any:
+        """An element, or the number behind a pointer to one."""
+        return self.at_pointer(self.address(n), n, context)
+
+    def pointed(self, n: c.Node, context: Any) -> ast.expr:
+        return self.at_pointer(self.pointer(n), n, context)
+
+    def at_pointer(self, p: Pointer, n: c.Node, context: Any) -> ast.expr:
+        one = self.signature is not None and p.base.name in self.signature.numbers and p.base.kind.dims
+        if one or not p.base.kind.dims:
+            return self.name(p.base.name, n, context is STORE)
+        parts = [*p.before, p.offset or self.number(0, n)]
+        if len(parts) > len(p.base.kind.dims):
+            raise self.fault(n, f"'{p.base.name}' has {len(p.base.kind.dims)} subscripts, and {len(parts)} are given")
+        return self.subscript(self.name(p.base.name, n), parts, n, context)

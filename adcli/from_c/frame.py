@@ -1,0 +1,147 @@
+"""Values of C while a function is read: whole numbers, and arrays that are where their elements are."""
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from adcli.from_python.module import Closed
+from adcli.from_python.statements import PythonStatements, name_of
+from adcli.from_python.values import Array, Several, known, stacked, whole
+from adcli.lang.ir.affine import Affine, affine, bounds, exact_quotient, floor, never_negative, remainder
+from adcli.lang.ir.errors import Span
+from adcli.lang.tree.nodes import Call
+
+MOST_WRITTEN_OUT = 4096
+"""Elements of an array that are written out."""
+
+
+class CStatements(PythonStatements):
+    """The statements of a C function."""
+
+    by_reference = True
+
+    def own(self, target: ast.expr, name: str) -> None:
+        """Two names of an array are one name already."""
+
+    def share(self, target: ast.expr, value: ast.expr | None, found: Any) -> None:
+        """No array is assigned."""
+
+    def settle_constant(self, value: Array, node: ast.AST, needed: bool = False) -> None:
+        """Take what a whole number is made of for sizes, one after another."""
+        for name in sorted(value.loose):
+            if needed or name in self.reading.facts.given:
+                self.reading.learn_constant(name, node, None)
+
+    def bound(self, name: str, value: Array, span: Span) -> Array:
+        """An array is where its elements are, and no copy."""
+        if value.items is not None:
+            for k, x in enumerate(value.items):
+                if x.variable is None and x.constant is None and not x.pending:
+                    value.items[k] = self.bound(name, x, span)
+        return value if value.shape and value.variable is not None and value.variable.hint else super().bound(name, value, span)
+
+    def store_element(self, base: Array, places: Sequence[Affine], value: Array, node: ast.AST, symbol: str = "=") -> None:
+        seen = self.reading.stored(base, places[0], self.steps)   # type: ignore[attr-defined]
+        conditional, self.conditional = self.conditional, self.conditional and not seen
+        super().store_element(base, places, value, node, symbol)   # a reading that finds out how long it is is not kept
+        self.conditional = conditional
+
+    def call_unset(self, node: ast.Call, shape: Any) -> Array:
+        """An array without values."""
+        return self.filled(known(float("nan"), self.span(node)), shape, node)
+
+    def call_quotient(self, node: ast.Call, a: Array, b: Array) -> Array:
+        """The quotient of whole numbers, cut off towards 0."""
+        span = self.span(node)
+        if isinstance(a.constant, int) and isinstance(b.constant, int):
+            if b.constant == 0:
+                raise self.fault(node, "this has no value")
+            n = abs(a.constant) // abs(b.constant)
+            return known(n if (a.constant < 0) == (b.constant < 0) else -n, span)
+        if a.whole is not None and b.whole is not None:
+            if (by := b.whole.number) is not None and by > 0 and self.never_negative(a.whole):
+                return whole(floor(a.whole, by), span)
+            if (exact := exact_quotient(a.whole, b.whole)) is not None:
+                return whole(exact, span)
+        return self.apply(lambda y: Call("trunc", y, *span), [self.binary(ast.Div, a, b, node)], node)
+
+    def call_remainder(self, node: ast.Call, a: Array, b: Array) -> Array:
+        span = self.span(node)
+        if isinstance(a.constant, int) and isinstance(b.constant, int) and b.constant:
+            n = abs(a.constant) % abs(b.constant)
+            return known(-n if a.constant < 0 else n, span)
+        if a.whole is not None and b.whole is not None and self.never_negative(a.whole):
+            return whole(remainder(a.whole, b.whole), span)
+        return self.made_of("fmod", [a, b], node)
+
+    def never_negative(self, x: Affine) -> bool:
+        return never_negative(bounds(x, {t: (affine(0), n - 1) for t, n in self.steps})[0])
+
+    def made_of(self, name: str, args: Sequence[Array], node: ast.Call) -> Array:
+        return self.apply(self.made("math", name, len(args), node), args, node)
+
+    def call_behind(self, node: ast.Call, low: Any, high: Any, step: Any = None) -> Array:
+        """The variable of a loop after its last turn."""
+        a, b = (self.as_whole(x, node, "the bound of a loop") for x in (low, high))
+        by = 1 if step is None else self.as_whole(step, node, "a step").number or 1
+        if a.number is None or b.number is None:
+            return whole(b, self.span(node)) if abs(by) == 1 else self.refuse(node, "the last turn of this loop is not known")
+        return known(a.number + by * len(range(a.number, b.number, by)), self.span(node))
+
+    def call_apart(self, node: ast.Call, *parts: Any) -> Several:
+        """Views of one array, of which some are stored into: each ends where the next one begins."""
+        lengths = [len(p.items) if isinstance(p, Array) and p.items is not None else 0 for p in parts]
+        if len(set(lengths)) < len(lengths) or 0 in lengths:
+            raise self.fault(node, "this stores into an array that it has by two parameters", "use an array of its own for each")
+        ends = [max((m for m in lengths if m < n), default=0) for n in lengths]
+        return Several([stacked(p.items[:n - m]) for p, n, m in zip(parts, lengths, ends, strict=True)])
+
+    def call_round(self, node: ast.Call, x: Array) -> Array:
+        span = self.span(node)
+        return self.apply(lambda y: Call("round", y, *span), [x], node)
+
+    def call_fdim(self, node: ast.Call, x: Array, y: Array) -> Array:
+        span = self.span(node)
+        return self.apply(lambda z: Call("relu", z, *span), [self.binary(ast.Sub, x, y, node)], node)
+
+    def filled(self, value: Array, shape: Any, node: ast.AST) -> Array:
+        extents = [self.as_whole(x, node, "an extent") for x in (shape.items if hasattr(shape, "items") else [shape])]
+        count = 1
+        for x in extents:
+            count *= x.number if x.number is not None else MOST_WRITTEN_OUT + 1
+        if count > MOST_WRITTEN_OUT:
+            return super().filled(value, shape, node)
+        made = value
+        for x in reversed(extents):
+            made = stacked([made] * (x.number or 0)) if x.number else Array((x, *made.shape), value.element, items=[])
+        return made
+
+    def store(self, target: ast.expr, value: Any, node: ast.AST) -> None:
+        """What a function stored behind a pointer goes where that points to."""
+        parts = list(target.slice.elts) if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Tuple) else [
+            target.slice] if isinstance(target, ast.Subscript) else []
+        if not (parts and isinstance(parts[-1], ast.Slice) and isinstance(target, ast.Subscript)):
+            super().store(target, value, node)
+            return
+        name = name_of(target)
+        at = [self.affine(p.lower or p if isinstance(p, ast.Slice) else p, "a subscript").number for p in parts]
+        base = self.values.get(name)
+        if not isinstance(base, Array) or base.items is None or None in at or value.items is None:
+            raise self.fault(target, "what a function stores in a part of an array cannot be read here",
+                             "give the number of elements with the point, ⟦--at n=3⟧, or store into an array of its own")
+        self.values[name] = put_at(base, [k or 0 for k in at], value)
+
+
+class CClosed(Closed, CStatements):
+    """The body of a function of the program."""
+
+
+def put_at(base: Array, at: Sequence[int], value: Array) -> Array:
+    """An array with the last part of one of its rows replaced."""
+    items = list(base.items or [])
+    if len(at) > 1:
+        items[at[0]] = put_at(items[at[0]], at[1:], value)
+    else:
+        items[at[0]:at[0] + len(value.items or [])] = value.items or []
+    return stacked(items)

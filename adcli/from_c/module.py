@@ -1,0 +1,335 @@
+"""A function of a C file as a program."""
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NoReturn
+
+from adcli.from_c.frame import CClosed, CStatements
+from adcli.from_c.text import CText
+from adcli.from_python.module import MOST_READINGS, PythonProgram
+from adcli.from_python.reading import Again, Facts
+from adcli.from_python.values import Absent, Array, LibraryName, Several, known, of_variable, whole
+from adcli.lang.ir.affine import (
+    Affine,
+    Extreme,
+    Index,
+    affine,
+    atoms,
+    bounds,
+    greatest,
+)
+from adcli.lang.ir.errors import AdError, Source, Span, alike
+from adcli.readers.draft import DraftInput, DraftLine, DraftLoop, Range, Ref, Variable, leaves, number
+
+SAYINGS = {
+    "write for i in range(n) with a number of steps that is enough": "write for (i = 0; i < n; i++) with steps that are enough",
+    "keep what it found in a variable: r = a if c else r": "keep what it found in a variable: r = c ? a : r",
+    "write y[i] = a if c else b": "write y[i] = c ? a : b",
+    "assign y[0] before the loop, and y[i] for i in range(1, len(y)) in it":
+        "assign y[0] before the loop, and y[i] for all others in it: for (i = 1; i < n; i++)",
+    "end it with return v": "end it with return v, or store the result: *y = v",
+    "it has to be made of numbers, sizes such as len(x), and indices of loops":
+        "it has to be made of int parameters and indices; or give the sizes with the point, ⟦--at n=3⟧, to write loops out",
+    "begin with np.zeros(n) of a number of elements that is known": "declare it with its number of elements: double y[3]",
+}
+"""Advice in the words of C."""
+
+class CFacts(Facts):
+    """What is known of a function: parameters that are sizes, among the rest."""
+
+    def __init__(self, **known: Any) -> None:
+        super().__init__(**known)
+        self.sized: set[str] = set()
+        self.numbers: dict[str, int] = {}   # those among them that no array says
+
+
+class CProgram(PythonProgram):
+    """A reading of the function that is the program."""
+
+    frame, closed = CStatements, CClosed
+    facts: CFacts
+
+    def __init__(self, source: Source, tree: ast.Module, function: ast.FunctionDef, facts: CFacts, file: Any) -> None:
+        super().__init__(source, tree, function, facts)
+        self.file, self.signature = file, file.signature(function.name)
+        self.top_inputs -= (facts.sized - set(facts.numbers)) | set(self.signature.outs)
+        self.needs: dict[str, list[Affine]] = {}
+
+    def fault(self, node: ast.AST, message: str, help: str | None = None) -> AdError:
+        if help is not None:
+            help = SAYINGS.get(help, help).replace(", or as a default in the file", "")
+        return super().fault(node, message, help)
+
+    def looked_up(self, name: str, node: ast.AST) -> Any:
+        if "." in name:
+            return LibraryName(name.rstrip("."))
+        if name in self.top:
+            return super().looked_up(name, node)
+        raise self.fault(node, f"'{name}' is read before it has a value", f"set it where it is declared: double {name} = 0")
+
+    def function(self, node: ast.AST, params: Sequence[str]) -> Any:
+        """Whole numbers are worked out where they are asked for."""
+        returns = self.file.signature(node.name).returns   # type: ignore[attr-defined]
+        return None if returns is None or returns.whole else super().function(node, params)
+
+    def learn_constant(self, name: str, node: ast.AST, default: object) -> NoReturn:
+        """A parameter that is a whole number is a size first, where arrays have it as an extent."""
+        if name not in self.facts.sized and name not in self.facts.constants and self.signature.params[name].whole:
+            self.facts.sized.add(name)
+            raise Again
+        super().learn_constant(name, node, default)
+
+    def input(self, p: ast.arg, default: ast.expr | None) -> Any:
+        kind, span = self.signature.params[p.arg], self.name_span(p)
+        if p.arg in self.facts.sized and p.arg not in self.facts.constants:
+            if (n := self.facts.numbers.get(p.arg)) is not None:
+                self.draft.inputs.append(DraftInput(Variable(p.arg, input=True), span, number(n, span), True, True))
+            return whole(affine(p.arg), span)
+        if p.arg in self.signature.numbers:
+            kind = kind._replace(dims=())
+        if p.arg in self.signature.outs:
+            return self.out(p, kind, span)
+        p.annotation = ast.Constant("int" if kind.whole and not kind.dims else "float")
+        if not kind.dims:
+            return super().input(p, default)
+        variable = Variable(p.arg, [self.facts.size(x) for x in self.extents(p, kind)], input=True)
+        self.draft.inputs.append(DraftInput(variable, span))
+        return of_variable(variable, span)
+
+    def extents(self, p: ast.arg, kind: Any) -> list[Affine]:
+        """The extents of an array that is a parameter: as they are declared, or names for those that are not."""
+        from adcli.from_c.body import CBody
+        frame = self.frame(self, {n: whole(affine(n), (0, 0)) if n not in self.facts.constants else known(
+            self.facts.constants[n], (0, 0)) for n, k in self.signature.params.items() if k.whole and not k.dims}, [])
+        found = []
+        for d, x in enumerate(kind.dims):
+            if x is None:
+                found.append(affine(f"{p.arg}.{d}"))
+                continue
+            found.append(frame.affine(CBody(self.file, self.node.name).value(x), "an extent"))
+            new = {a for a in atoms(found[-1]) if a in self.signature.params} - self.facts.sized
+            if new:
+                self.facts.sized |= new   # type: ignore[arg-type]
+                raise Again
+        return found
+
+    def out(self, p: ast.arg, kind: Any, span: Span) -> Any:
+        """The first value of what is stored: none, as far as that shows."""
+        if not kind.dims:
+            return Absent("has no value yet", "store into it before it is read")
+        if self.file.added_to(p.arg, self.node.name):
+            raise self.fault(p, f"'{p.arg}' is read and stored into",
+                             "store into an array of its own, or set it before: y[i] = 0")
+        extents = [self.facts.size(x) for x in self.extents(p, kind)]
+        frame = self.frame(self, {}, self.draft.lines)
+        made = frame.filled(known(float("nan"), span), Several([whole(x, span) for x in extents]), p)
+        if made.items is None:
+            made = frame.line(p.arg, made, span)
+        return made
+
+    # What the arrays have to have.
+
+    def outputs(self, found: Any, frame: Any) -> None:
+        super().outputs(found, frame)
+        self.learn_extents()
+        extents = [x for i in self.draft.inputs for x in i.variable.shape]
+        for n in sorted(self.facts.sized - {*self.facts.constants, *self.facts.numbers}):
+            if n not in solvable(extents) and (n in set().union(*map(atoms, extents)) or self.read(n)):
+                self.facts.numbers[n] = self.given_number(n)
+                raise Again
+
+    def given_number(self, name: str) -> int:
+        """The number that the point has for a size which no array has as an extent."""
+        value = self.facts.given.get(name)
+        if not isinstance(value, int | float) or value != int(value) or value < 0:
+            raise self.fault(next(a for a in self.node.args.args if a.arg == name), f"'{name}' has to be known here",
+                             f"give it with the point, ⟦--at {name}=3⟧, or declare the arrays with it: double x[{name}]")
+        return int(value)
+
+    def size_names(self, taken: set[str]) -> dict[str, str]:
+        return super().size_names(taken) | {n: str(k) for n, k in self.facts.numbers.items()}
+
+    def read(self, size: str) -> bool:
+        """True if a size stands anywhere in the lines."""
+        from adcli.readers.draft import Whole
+        for line in (x for each in self.draft.lines for x in each.lines):
+            subscripts = [s for t in leaves(*line.values) if isinstance(t, Ref) for s in t.subscripts or ()]
+            wholes = [t.value for t in leaves(*line.values) if isinstance(t, Whole)]
+            if any(size in atoms(x) for x in (*subscripts, *wholes, *(b for r in line.ranges.values() for b in r))):
+                return True
+        return any(size in atoms(x) for each in self.draft.lines if isinstance(each, DraftLoop) for x in (each.low, each.high))
+
+    def stored(self, base: Array, at: Affine, steps: Sequence[tuple[Index, Affine]]) -> bool:
+        """Keep in mind up to where an array is stored into, if nobody has said how long it is."""
+        if (key := unsaid(base.shape)) is not None:
+            self.need(key, bounds(at, {t: (affine(0), n - 1) for t, n in steps})[1] + 1)
+        return key is not None
+
+    def need(self, key: str, extent: Affine) -> None:
+        if key not in atoms(extent) and not any(isinstance(a, Index) for a in atoms(extent)):
+            self.needs.setdefault(key, []).append(extent)
+
+    def learn_extents(self) -> None:
+        """Extents that nobody declares are those of the subscripts."""
+        wanted = dict(self.unknown())
+        for line, ranges in turns(self.draft.lines, {}):
+            box = {i: (low, high - 1) for i, (low, high) in {**ranges, **line.ranges}.items()}
+            stored = [(v, line.subscripts) for v in line.targets]
+            for v, at in (*stored, *((t.variable, t.subscripts) for t in leaves(*line.values) if isinstance(t, Ref))):
+                key = wanted.get(v)
+                if key is not None and at:
+                    self.need(key, bounds(at[0], box)[1] + 1)
+        self.learn(whole=True)
+        if (key := next(filter(None, (unsaid(v.shape) for _, v in self.draft.outputs)), None)) is not None:
+            name = key.partition(".")[0]
+            raise self.fault(next(a for a in self.node.args.args if a.arg == name), f"how many elements '{name}' has is not seen",
+                             f"declare it with its number of elements: double {name}[n]")
+
+    def learn(self, whole: bool) -> None:
+        """Begin again with extents that were found; those of a part of the function may be too small where they are numbers."""
+        found = {key: greatest(*([x for x in parts if x.number is None] or parts)) for key, parts in self.needs.items()}
+        new = {key: x for key, x in found.items() if (whole or x.number is None) and not any(
+            isinstance(a, Extreme) for a, _ in x.terms)}
+        if new:
+            self.facts.sizes.update(new)
+            raise Again
+
+    def unknown(self) -> Iterator[tuple[Variable, str]]:
+        """The variables whose first extent is not known, with its name."""
+        every = [i.variable for i in self.draft.inputs] + [t for line in self.draft.lines for x in line.lines for t in x.targets]
+        for v in dict.fromkeys(every):
+            if (key := unsaid(v.shape)) is not None:
+                yield v, key
+
+    def comments(self) -> list[tuple[int, str]]:
+        first, last = self.node.body[0].lineno, self.node.end_lineno or self.node.lineno
+        return [(k, text) for k, text in self.file.text.comments if first <= k <= last]
+
+
+def turns(lines: Sequence[DraftLine | DraftLoop], around: dict[Index, Range]) -> Iterator[tuple[DraftLine, dict[Index, Range]]]:
+    """The lines with the ranges of the loops around them."""
+    for line in lines:
+        if isinstance(line, DraftLoop):
+            yield from turns(line.body, {**around, line.step: (line.low, line.high)})
+        else:
+            yield line, around
+
+
+def unsaid(shape: Sequence[Affine]) -> str | None:
+    """The name of a first extent that nobody has said."""
+    a = shape[0].terms[0][0] if shape and len(shape[0].terms) == 1 else None
+    return a if isinstance(a, str) and "." in a else None
+
+
+def solvable(extents: Sequence[Affine]) -> set[str]:
+    """The sizes that follow from extents: one that is the only unknown in one, as a multiple of it."""
+    found: set[str] = set()
+    more = True
+    while more:
+        more = False
+        for x in extents:
+            new = {str(a) for a in atoms(x)} - found
+            if len(new) == 1 and len(x.terms) == 1:
+                found |= new
+                more = True
+    return found
+
+
+def opened(source: Source) -> Any:
+    """The file, taken apart."""
+    try:
+        from adcli.from_c.body import read_declarations
+        from adcli.from_c.tree import CFile
+    except ImportError:
+        raise AdError("C files are read by pycparser, which is not installed", help="pip install 'adcli[c]'") from None
+    file = CFile(CText(source))
+    read_declarations(file)
+    return file
+
+
+def read(source: Source, name: str | None, given: Mapping[str, object], ranks: Mapping[str, int]) -> Source:
+    """The program that a function of a C file is."""
+    file = opened(source)
+    name = chosen(source, file, name)
+    from adcli.from_c.body import CBody
+    tree = ast.Module([*file.body, *(CBody(file, n, n == name).function(d) for n, d in needed(file, name))], [])
+    function = next(s for s in tree.body if isinstance(s, ast.FunctionDef) and s.name == name)
+    head(file, function)
+    facts, first = CFacts(given=given), None
+    for _ in range(MOST_READINGS):
+        reading = CProgram(source, tree, function, facts, file)
+        try:
+            try:
+                return reading.program()
+            except AdError:
+                reading.learn(whole=False)
+                raise
+        except Again:
+            continue
+        except RecursionError:
+            raise AdError("this is nested too deeply to be read", source=source) from None
+        except AdError as fault:
+            numbers = {n: int(v) for n, k in reading.signature.params.items() if k.whole and not k.dims and isinstance(
+                v := given.get(n), int | float) and v == int(v)}
+            if first or not numbers or not facts.sized:
+                raise fault from None
+            first = fault
+            facts = CFacts(given=given)
+            facts.sized, facts.constants = set(numbers), numbers
+    raise AdError("the extents of the arrays cannot be found", source=source, help="declare them: double x[n]")
+
+
+def needed(file: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """The functions that one calls, and itself."""
+    from adcli.from_c.tree import names
+    found, todo = {name}, [name]
+    while todo:
+        called = names([file.definitions[todo.pop()].body]) & set(file.definitions) - found
+        found |= called
+        todo += called
+    return ((n, d) for n, d in file.definitions.items() if n in found)
+
+
+def head(file: Any, function: ast.FunctionDef) -> None:
+    """Put the comment that stands above a function into it, as Python has it."""
+    lines: list[str] = []
+    at = function.lineno - 1
+    by_line = dict(file.text.comments)
+    source = file.text.source
+    while at > 0 and (at in by_line or source.line(at).strip() in ("*/", "/*", "/**", "*")):
+        if source.line(at).strip().startswith(("/", "*")) or at in by_line:
+            lines[:0] = [by_line[at][2:]] if at in by_line else []
+        at -= 1
+    if lines:
+        place = ast.copy_location(ast.Constant("\n".join(lines)), function.body[0])
+        function.body.insert(0, ast.copy_location(ast.Expr(place), function.body[0]))
+
+
+def names(text: str) -> list[str]:
+    """The public functions of a file."""
+    return public(opened(Source("<c>", text)))
+
+
+def public(file: Any) -> list[str]:
+    return [n for n, d in file.definitions.items() if "static" not in d.decl.storage]
+
+
+def chosen(source: Source, file: Any, name: str | None) -> str:
+    """The function that is meant: by its name, or the one public function that no other one calls."""
+    if name is not None and name in file.definitions:
+        return name
+    from adcli.from_c.tree import names
+    functions = public(file)
+    word = "-- -" if source.name == "<stdin>" else source.name
+    if not file.definitions:
+        raise AdError("no function in this file", source=source, help="write double f(double x) { return x*x; }")
+    if name is not None:
+        close = alike(name, [*file.definitions])
+        raise AdError(f"no function '{name}' in this file", source=source, help=f"did you mean '{word}:{close}'?" if close else
+                      f"the functions are {', '.join(functions)}")
+    called = set().union(*(names([d.body]) - {n} for n, d in file.definitions.items()))
+    top = [n for n in functions if n not in called] or functions
+    if len(top) == 1:
+        return top[0]
+    raise AdError(f"this file has {len(top)} functions: {', '.join(top)}", source=source, help=f"write {word}:{top[-1]}")

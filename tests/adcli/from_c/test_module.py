@@ -1,0 +1,302 @@
+"""C functions as programs: against what a compiler makes of them, against JAX, and the C of our samples read back."""
+from __future__ import annotations
+
+import ctypes
+import re
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from adcli.codegen.c.source import source as c_source
+from adcli.codegen.rows.expand import for_machine
+from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.lower.frontend import parse_source
+from c_programs import CC
+from command import adcli
+from sample_files import SCALARS
+from sources import FOLDER, POINTS, evaluated, of_jax, original, program
+
+from adcli.api.function import Function, load
+from adcli.from_c.module import opened, read
+from adcli.input.programs import read_source
+from adcli.readers.written import TextOrigin
+
+RNG = np.random.default_rng(8)
+GMM = {"d": 2, "k": 3, "n": 2, "alphas": RNG.normal(size=3), "means": RNG.normal(size=6), "icf": RNG.normal(size=9) / 2,
+       "x": RNG.normal(size=4), "gamma": 0.7, "m": 1}
+BA = {"cam": RNG.normal(size=11) / 2, "X": RNG.normal(size=3) + np.array([0, 0, 3]), "w": 0.7, "feat": RNG.normal(size=2)}
+LSTM = {"l": 2, "c": 3, "b": 2, "main_params": RNG.normal(size=32), "extra_params": RNG.normal(size=6),
+        "state": RNG.normal(size=8), "sequence": RNG.normal(size=6)}
+OF_C: dict[str, dict[str, Any]] = {
+    "adbench:gmm_objective": GMM, "adbench:ba_reproj_error": BA, "adbench:ba_weight_error": {"w": 0.7},
+    "adbench:lstm_objective": LSTM, **{f"corners:{name}": {"x": 0.7} for name in (
+        "whole_division", "left_early", "behind_the_loop", "single", "shadowed", "rounded")},
+    "corners:by_pointers": {"x": [0.5, 1.5, -0.7, 2.0]}, "corners:moving_index": {"x": [0.5, 1.5, -0.7, 2.0]},
+    "corners:checked": {"in": [0.5, 1.5]}, "corners:sorted": {"x": [0.5, 1.5, -0.7]}, "corners:power": {"x": 1.3, "n": 11}}
+SIZES = {"gravity_energy": {"n": 3}, "recurrent": {"n": 3}, "low_pass": {"n": 4}, "matmul": {"n": 3, "m": 2, "k": 2},
+         "linear_steps": {"t": 2, "n": 2}, "mixture_loglik": {"n": 4, "k": 2}, "rosenbrock_n": {"n": 4}}
+OF_PYTHON = [case for case in POINTS if (FOLDER / f"{case.partition(':')[0]}.c").exists() and re.search(
+    rf"^(?!static)[a-z].*\b{case.partition(':')[2]}\(", (FOLDER / f"{case.partition(':')[0]}.c").read_text(), re.M)]
+"""Functions of the corpus that are written in C, too."""
+
+
+def point_of(case: str) -> dict[str, Any]:
+    """A point as C has it: matrices row by row where it is pointers that are declared."""
+    if case in OF_C:
+        return {name: np.array(x, float) if isinstance(x, list) else x for name, x in OF_C[case].items()}
+    flat = case == "loops:matmul"
+    given = {name: np.array(x, float) if isinstance(x, list) else x for name, x in POINTS[case].items()}
+    return {**SIZES.get(case.partition(":")[2], {}), **{n: np.ravel(x) if flat and np.ndim(x) else x for n, x in given.items()}}
+
+
+def read_of(case: str) -> Function:
+    """The program that a function is read as; what is a size of its arrays is no input of it."""
+    return program(case, {n: x.tolist() if isinstance(x, np.ndarray) else x for n, x in point_of(case).items()}, ".c")
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The files as libraries."""
+    folder = tmp_path_factory.mktemp("c")
+    files = ("physics", "finance", "loops", "robotics", "statistics", "numerics", "adbench", "corners")
+    subprocess.run([str(CC), "-O0", "-ffp-contract=off", "-shared", "-fPIC", *(FOLDER / f"{file}.c" for file in files),
+                    "-o", folder / "all.so", "-lm"], check=True)
+    code = ctypes.CDLL(str(folder / "all.so"))
+    return {file: (code, opened(Source(str(FOLDER / f"{file}.c"), (FOLDER / f"{file}.c").read_text()))) for file in files}
+
+
+def called(library: Any, name: str, point: Mapping[str, Any], lengths: Mapping[str, int]) -> np.ndarray:
+    """All results of a function, as the compiled code has them."""
+    code, file = library
+    s = file.signature(name)
+    single = name == "single"
+    args: list[Any] = []
+    outs = []
+    for p, kind in s.params.items():
+        if p in s.outs:
+            outs.append(np.zeros(lengths.get(p, 1)))
+            args.append(outs[-1].ctypes.data_as(ctypes.c_void_p))
+        elif kind.dims:
+            x = np.ascontiguousarray(point[p], float)
+            args.append(x.ctypes.data_as(ctypes.c_void_p))
+        else:
+            args.append(ctypes.c_int(int(point[p])) if kind.whole else (ctypes.c_float if single else ctypes.c_double)(point[p]))
+    f = code[name]
+    f.restype = None if s.returns is None or s.status else ctypes.c_float if single else ctypes.c_double
+    value = f(*args)
+    return np.concatenate([[] if f.restype is None else [value], *outs])
+
+
+@pytest.mark.parametrize("case", [*OF_PYTHON, *OF_C])
+def test_the_values_and_derivatives_are_those_of_compiled_code(case: str, compiled: Any) -> None:
+    file, _, name = case.partition(":")
+    point, f = point_of(case), read_of(case)
+    own = {n: point[n.rstrip("_")] for n in f.inputs}
+    wrt = [n for n in f.inputs if not isinstance(own[n], int) and file != "adbench"]   # of these JAX says the derivatives
+    found = evaluated(f.jacobian(wrt=",".join(wrt)).program if wrt else f.program, own)
+    lengths = {o: np.size(found[o]) for o in f.outputs}
+    single = name == "single"
+    expected = called(compiled[file], name, point, lengths)
+    np.testing.assert_allclose(np.concatenate([np.ravel(found[o]) for o in f.outputs]), expected, rtol=1e-6 if single else 1e-13,
+                               atol=1e-14)
+    for n in wrt if not single else ():
+        x = np.array(own[n], float)
+        got = np.concatenate([np.reshape(found[f"d{o}_d{n}"], (-1, x.size)) for o in f.outputs])
+        for k, at in enumerate(np.ndindex(x.shape)):
+            def moved(by: float, at: Any = at, x: np.ndarray = x, n: str = n) -> np.ndarray:
+                y = x.copy()
+                y[at] += by
+                return called(compiled[file], name, {**point, n.rstrip("_"): y if y.shape else float(y)}, lengths)
+            h = 1e-3 * max(abs(x[at]), 0.05)
+            slope = (moved(-2 * h) - 8 * moved(-h) + 8 * moved(h) - moved(2 * h)) / (12 * h)
+            np.testing.assert_allclose(got[:, k], slope, rtol=1e-6, atol=2e-7 * max(1e-2, float(np.abs(slope).max())))
+
+
+# ---------------------------------------------------------------- JAX
+
+def jax_adbench() -> dict[str, Any]:
+    """ADBench's functions from their formulas."""
+    import jax.numpy as jnp
+    from jax.scipy.special import logsumexp
+
+    def gmm(d: int, k: int, n: int, alphas: Any, means: Any, icf: Any, x: Any, gamma: float, m: int) -> Any:
+        means, icf, x = means.reshape(k, d), icf.reshape(k, -1), x.reshape(n, d)
+        rows, columns = np.triu_indices(d, 1)
+        L = jnp.zeros((k, d, d)).at[:, columns, rows].set(icf[:, d:])
+        q = jnp.exp(icf[:, :d])
+        apart = x[:, None] - means
+        z = q * apart + jnp.einsum("kij,nkj->nki", L, apart)
+        terms = alphas + icf[:, :d].sum(1) - 0.5 * (z**2).sum(2)
+        prior = 0.5 * gamma**2 * ((q**2).sum() + (icf[:, d:]**2).sum()) - m * icf[:, :d].sum()
+        return [-n * d * 0.5 * np.log(2 * np.pi) + logsumexp(terms, axis=1).sum() - n * logsumexp(alphas) + prior]
+
+    def ba(cam: Any, X: Any, w: Any, feat: Any) -> Any:
+        r, x = cam[:3], X - cam[3:6]
+        theta = jnp.sqrt(r @ r)
+        axis = r / theta
+        y = x * jnp.cos(theta) + jnp.cross(axis, x) * jnp.sin(theta) + axis * (axis @ x) * (1 - jnp.cos(theta))
+        p = y[:2] / y[2]
+        square = p @ p
+        return [w * (p * (1 + cam[9] * square + cam[10] * square**2) * cam[6] + cam[7:9] - feat)]
+
+    def lstm(l: int, c: int, b: int,  # noqa: E741
+              main_params: Any, extra_params: Any, state: Any, sequence: Any) -> Any:
+        main, extra = main_params.reshape(l, 2, 4, b), extra_params.reshape(3, b)
+        s, x, total = [[*row] for row in state.reshape(l, 2, b)], sequence.reshape(c, b), 0.0
+        sigmoid = lambda z: 1 / (1 + jnp.exp(-z))  # noqa: E731
+        for t in range(c - 1):
+            h = x[t] * extra[0]
+            for k in range(l):
+                w, bias = main[k]
+                forget, ingate = sigmoid(h * w[0] + bias[0]), sigmoid(s[k][0] * w[1] + bias[1])
+                outgate, change = sigmoid(h * w[2] + bias[2]), jnp.tanh(s[k][0] * w[3] + bias[3])
+                s[k][1] = s[k][1] * forget + ingate * change
+                h = s[k][0] = outgate * jnp.tanh(s[k][1])
+            y = h * extra[1] + extra[2]
+            total += x[t + 1] @ (y - jnp.log(jnp.exp(y).sum() + 2))
+        return [-total / ((c - 1) * b)]
+    return {"gmm_objective": gmm, "ba_reproj_error": ba, "lstm_objective": lstm}
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("case", ["physics:orbit_speed", "finance:black_scholes", "loops:recurrent", "loops:linear_steps",
+                                  "adbench:gmm_objective", "adbench:ba_reproj_error", "adbench:lstm_objective"])
+def test_the_derivatives_are_those_of_jax(case: str) -> None:
+    jax = pytest.importorskip("jax")
+    modules = of_jax()
+    f, name = read_of(case), case.partition(":")[2]
+    function = jax_adbench()[name] if case in OF_C else original(case, modules)
+    point = point_of(case) if case in OF_C else POINTS[case]
+    rng = np.random.default_rng(9)
+    near = {n: x if isinstance(x, int) else np.asarray(x, float) * (1 + 0.01 * rng.random(np.shape(x))) for n, x in point.items()}
+    names = [n for n, x in near.items() if not isinstance(x, int)]
+
+    def results(*args: Any) -> list[Any]:
+        made = function(**{**near, **dict(zip(names, args, strict=True))})
+        return list(made) if isinstance(made, tuple | list) else [made]
+    given = [jax.numpy.asarray(near[n]) for n in names]
+    found = evaluated(f.jacobian(wrt=",".join(names)).program, {**SIZES.get(name, {}), **near})
+    made, slopes = jax.jit(lambda *args: (results(*args), jax.jacfwd(results, range(len(names)))(*args)))(*given)
+    for output, value, rows in zip(f.outputs, made, slopes, strict=True):
+        np.testing.assert_allclose(found[output], value, rtol=1e-12, atol=1e-13)
+        for n, expected in zip(names, rows, strict=True):
+            np.testing.assert_allclose(found[f"d{output}_d{n}"], expected, rtol=1e-10, atol=1e-12)
+
+
+# ---------------------------------------------------------------- our own C read back
+
+@pytest.mark.parametrize("path", SCALARS, ids=[p.stem for p in SCALARS])
+def test_the_c_of_a_sample_is_read_back(path: Path) -> None:
+    f = load(path)
+    said = re.search(r"^# Try:.*--at (\S+)", path.read_text(), re.M)
+    given = dict(x.split("=") for x in said[1].split(",")) if said else {}
+    point = {p.name: float(str(given.get(p.name, p.default)).partition(":")[0]) * (1 + 0.003 * k)
+             for k, p in enumerate(f.program.params, 1)}
+    text = c_source(for_machine(f.program), "f").text
+    back = Function(parse_source(read(Source("f.c", text), "f", {}, {})))
+    found = evaluated(back.jacobian().program, {"in_": [*point.values()]})
+    expected = evaluated(f.jacobian(wrt=",".join(point)).program, point)
+    np.testing.assert_allclose(found["out"], [expected[o] for o in f.outputs], rtol=1e-13, atol=1e-15)
+    slopes = [[expected[f"d{o}_d{i}"] for i in point] for o in f.outputs]
+    np.testing.assert_allclose(found["dout_din_"], slopes, rtol=1e-11, atol=1e-12)
+
+
+TENSORS = {"feed_forward": 2, "matrix_product": 2, "matrix_vector": 2, "row_maximum": 2, "subtraction": 3, "eight_schools": 3,
+           "recurrent": 2}
+NOT_BACK = {"cross_entropy": "a subscript depends on a value", "radon": "a subscript depends on a value",
+            "optimal_power_flow": "a subscript depends on a value",
+            "gaussian_process": "this condition depends on a value"}
+"""What elements depend on values of, or a factorisation that ends early, is no program of ours."""
+
+
+def emitted(name: str) -> tuple[str, str, list[str], list[str]]:
+    """The C of a sample, its function, and the names of sizes and of inputs there."""
+    text = adcli("eval", f"samples/{name}.ad", "--emit", "c").out
+    found = re.search(r"call: int (\w+)\((.*)\)", text)
+    assert found
+    each = [(w, w.split()[-1].lstrip("*")) for w in found[2].split(", ")]
+    return text, found[1], [n for w, n in each if "size_t" in w], [n for w, n in each if "const" in w or w.startswith("double ")]
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("name", TENSORS)
+def test_the_c_of_a_sample_with_tensors_is_read_back(name: str) -> None:
+    text, function, sizes, inputs = emitted(name)
+    f = load(f"samples/{name}.ad")
+    from adcli.lang.ir.affine import value
+    known = dict.fromkeys(sizes, TENSORS[name])
+    rng = np.random.default_rng(2)
+    point = {p.name: rng.uniform(0.3, 0.9, [value(x, known) for x in p.var.shape]) for p in f.program.params}
+    given = {f"{n}_given": float(k) for n, k in known.items()}
+    back = Function(parse_source(read(Source("f.c", text), function, given, {})))
+    flat = {n: np.ravel(x) if np.ndim(x) else x for n, x in zip(inputs, point.values(), strict=False)}
+    wrt = ",".join(n for n in inputs if n in back.inputs)
+    found = evaluated(back.jacobian(of=f.outputs[0], wrt=wrt).program, {**given, **flat})
+    expected = evaluated(f.jacobian(of=f.outputs[0]).program, point)
+    output = f.outputs[0]
+    np.testing.assert_allclose(np.ravel(found[output]), np.ravel(expected[output]), rtol=1e-12)
+    for n, i in zip(inputs, point, strict=False):
+        if n in back.inputs:
+            np.testing.assert_allclose(np.ravel(found[f"d{output}_d{n}"]), np.ravel(expected[f"d{output}_d{i}"]), 1e-10, 1e-12)
+
+
+@pytest.mark.parametrize("name", NOT_BACK)
+def test_the_c_of_a_sample_is_not_read_back_for_a_reason(name: str) -> None:
+    text, function, sizes, _ = emitted(name)
+    with pytest.raises(AdError, match=NOT_BACK[name]):
+        read(Source("f.c", text), function, {f"{n}_given": 2.0 for n in sizes}, {})
+
+
+# ---------------------------------------------------------------- places, words, and what is refused
+
+def test_what_is_refused_has_its_place_and_what_would_fit(request: pytest.FixtureRequest,
+                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(FOLDER)
+    said = []
+    names = re.findall(r"^(?!static|typedef|struct)\w.*?(\w+)\(", Path("refused.c").read_text(), re.M)
+    for name in (*names, "no_such_function", "undeclare"):
+        with pytest.raises(AdError) as fault:
+            parse_source(read_source(f"refused.c:{name}", ()))
+        said.append(f"{fault.value}\n")
+    golden = Path("refused_c.txt")
+    if request.config.getoption("--rewrite-programs"):
+        golden.write_text("\n".join(said))
+    assert "\n".join(said) == golden.read_text()
+
+
+PLACES = [("physics:drag_force", "re**0.687", "pow(re, 0.687)"), ("physics:orbit_speed", "2 / r", "2 / r"),
+          ("numerics:rosenbrock_n", "(1 - x(i)) * (1 - x(i))", "SQR(1 - x[i])"), ("finance:black_scholes", "phi(d2)", "phi(d2)"),
+          ("loops:recurrent", "x(i)", "x[i]")]
+
+
+@pytest.mark.parametrize(("case", "part", "there"), PLACES)
+def test_a_part_of_a_program_has_its_place_in_the_file(case: str, part: str, there: str) -> None:
+    source = read_of(case).program.source
+    assert source is not None and isinstance(source.origin, TextOrigin)
+    start = source.text.index(part)
+    assert source.quoted((start, start + len(part))) == there
+
+
+WORDS: list[tuple[str, str]] = [
+    ("double f(double x) {\n#if 0\n#error no\n#elif defined(A) || 2 > 1\nreturn x;\n#else\nreturn 2*x;\n#endif\n}", "f = x"),
+    ("#define F(a, b) a*b\n#define G F(2, x)\n#undef H\ndouble f(double x) { return G + F((1 + 3), 2); }", "f = 2 * x + 8"),
+    ("#define A(x) #x\ndouble f(double x) { return A(x); }", "makes names"),
+    ("#define A(x) x\ndouble f(double x) { return A(x; }", "closed"),
+    ("#include \"/etc/passwd\"\ndouble f(double x) { return x; }", "no file beside"), ("#include \"none.h\"\n", "No such file"),
+    ("#if 1/0\n#endif\n", "cannot be read"), ("#endif\n", "without #if"), ("double f(double x) { return x +; }", "this is not C"),
+    ("", "no function"), ("double f(x) { return x; }", "write double f(double x)"),
+    ("enum { A, B = 4, C };\ndouble f(double x) { return x + C; }", "f = x + 5"),
+    ("static double g(double x) { return x; }\ndouble f(double x) { return g(x); }\n"
+     "double h(double x) { return x; }", "2 functions"),
+    ("double f(double x) { return x; } /* \u00e9 */ double g(double y) { return f(z\u00e9); }", "not C")]
+
+
+@pytest.mark.parametrize(("text", "said"), WORDS)
+def test_a_text_is_read_or_refused(text: str, said: str) -> None:
+    ended = adcli("show", "--from", "c", "-", stdin=text.encode())
+    assert ended.code in (0, 3) and said in ended.out + ended.err and "internal" not in ended.err
+
+

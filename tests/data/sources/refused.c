@@ -1,0 +1,69 @@
+/* What cannot be read, with what to write instead. */
+#include <math.h>
+
+struct point { double x, y; };
+typedef double (*curve)(double);
+static double helper(double x) { return x * x; }
+
+double of_a_struct(struct point p) { return p.x; }
+double of_a_function(double (*f)(double), double x) { return f(x); }
+double unknown_function(double x) { return tanhh(x); }
+double undeclared(double x) { return x * scale; }
+double without_value(double x)
+{
+    double y;
+    if (x > 0) y = 1;
+    return y * x;
+}
+double no_value(double x) { double y; return y * x; }
+double by_cases(int k, double x)
+{
+    switch (k) { case 1: return x; }
+    return 0;
+}
+double jump(double x) { goto end; end: return x; }
+double on_values(double x)
+{
+    while (x > 1e-6) x = x / 2;
+    return x;
+}
+double turns(double x)
+{
+    double s = 0;
+    for (int i = 0; i < (int)x; i++) s += x;
+    return s;
+}
+double moving(int n, const double *x)
+{
+    double s = 0;
+    while (n-- > 0) s += *x++;
+    return s;
+}
+double moved(const double *x) { double s = *x; x++; return s + *x; }
+double later(const double *x) { double *p; return p[0]; }
+double **rows(double x) { return 0; }
+double of_pointers(int n, double **A) { return A[0][0]; }
+void in_place(int n, double x[n]) { for (int i = 0; i < n; i++) x[i] *= 2; }
+void twice(double x, double *y) { *y += x; }
+double leaves(int n, const double x[n])
+{
+    for (int i = 0; i < n; i++)
+        if (x[i] > 1) return x[i];
+    return 0;
+}
+void chosen(int n, const double x[n], double y[n])
+{
+    for (int i = 0; i < n; i++)
+        if (x[i] > 0) y[i] = x[i];
+}
+double bits(double x) { return 5 & (int)x; }
+double beyond(double x) { double y[2] = {x, 2 * x}; return y[2]; }
+double by_data(const double *x, const int *k) { return x[k[0]]; }
+double quiet(double x) { helper(x); return x; }
+double sometimes(double x) { int k = 0; return x > 0 ? x * k++ : 0; }
+void nothing(double x) { }
+double parameters(double x) { return helper(x, 2); }
+double complex_one(double complex z) { return 1; }
+double texts(double x) { return x + "a"; }
+static void both(double *a, double *b) { a[1] = b[1]; }
+double overlapping(double x) { double y[3] = {x, x, x}; both(y, y); return y[1]; }
