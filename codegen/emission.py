@@ -43,4 +43,8 @@ def commented(lines: Sequence[str], mark: str) -> str:
 def text(program: Program, header: Sequence[str], options: EmitOptions) -> str:
     """The program as text that reads back to it."""
     from adcli.lang.printing.printer import print_program
-    return print_program(program, options.style, header)
+    plain = print_program(program, options.style)
+    if options.style == "nested":
+        from adcli.lang.lower.kept_functions import with_functions  # only for texts as one would write them
+        plain = with_functions(program, plain)
+    return commented(header, "#") + plain

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from adcli.api.words import OneOrMore, names, need_arrow, one_of, plain, says_python, together, truth, unused, whole, word
 from adcli.lang.ir import Values
 from adcli.lang.ir.errors import AdError, plural, worded
-from adcli.lang.printing.printer import STYLES, print_program
+from adcli.lang.printing.printer import STYLES
 from adcli.task.verbs import MatrixKind
 
 if TYPE_CHECKING:
@@ -239,7 +239,8 @@ class Inspection:
 
     def text(self, style: str = "nested") -> str:
         """The program as .ad text that reads back to an equal program; style nested, anf or prefix."""
-        return print_program(self._program, one_of("style", style, STYLES))
+        from adcli.codegen.emission import EmitOptions, text
+        return text(self._program, (), EmitOptions(style=one_of("style", style, STYLES)))
 
     def llvm(self, lanes: int = 1) -> str:
         """The program as verified LLVM IR, `lanes` rows at a time: 1, 2, 4 or 8. A program with tensors is one function of

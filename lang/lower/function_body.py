@@ -36,7 +36,7 @@ class FunctionBody:
     def __init__(self, calls: Slices, add: Callable[[Statement], None], definition: Def, found: CallShapes,
                  given: Mapping[str, Slice | Node], wanted: Mapping[str, Slice]) -> None:
         self.calls, self.add_to_scope, self.context = calls, add, calls.context
-        self.definition, self.found, self.given, self.wanted = definition, found, given, wanted
+        self.definition, self.found, self.given, self.wanted = definition, found, dict(given), wanted
         self.slices: dict[str, Slice] = {}
         self.renamed: dict[str, Node] = {}   # sizes and indices
         for name, extent in found.sizes.items():
@@ -64,7 +64,7 @@ class FunctionBody:
         """The indices that each name depends on."""
         known = {name: self.calls.indices(*(v.subscripts if isinstance(v, Slice) else [v])) for name, v in self.given.items()}
         assigned = {t.text for s in self.body for t in targets_of(s)}
-        known |= {name: set() for name in assigned}
+        known = {name: set() for name in assigned} | known
         changed = True
         while changed:
             changed = False
@@ -77,11 +77,18 @@ class FunctionBody:
         return known
 
     def unfold(self) -> None:
+        for token in self.definition.params:
+            if token.text in {t.text for t in self.definition.results}:
+                self.begin(token)
         for k, s in enumerate(self.body):
             self.calls.scope.allowance.spend(OF_A_STATEMENT)
             self.add(s, self.body[k + 1:])
 
     def add(self, s: Statement, later: Sequence[Statement]) -> None:
+        if self.is_alias(s):
+            assert isinstance(s, TensorAssign)
+            self.given[s.target.text] = self.read(s.value)
+            return
         old = dict(self.slices)
         targets = {t.text: t for t in targets_of(s)}
         new = {name: self.target(t, later) for name, t in targets.items() if name not in old or self.starts_anew(s)}
@@ -93,6 +100,30 @@ class FunctionBody:
         made = self.statement(s, into)
         self.slices |= new
         self.add_to_scope(made)
+
+    def begin(self, token: Token) -> None:
+        """Begin a result that is a parameter too with what is given for it, unless it is kept there itself."""
+        given, own = self.given[token.text], self.target(token, self.body)
+        value, to = given.at((), token) if isinstance(given, Slice) else given, own.at((), token)
+        if [*map(word_of, postorder(value))] != [*map(word_of, postorder(to))]:
+            more = self.calls.fresh_indices(len(self.found.shapes[token.text]), value)
+            left = [*own.subscripts, *more]
+            name = Token("NAME", own.name, token.start, token.end)
+            clauses = self.clauses([], left, [value])
+            self.add_to_scope(TensorAssign(name, left or None, "=", self.calls.filled(value, more), None, clauses, token.start,
+                                           token.end))
+        self.slices[token.text] = own
+
+    def is_alias(self, s: Statement) -> bool:
+        """Test for a name of an element of a parameter, `m = p(2)`, which is read where it is then."""
+        if not isinstance(s, TensorAssign) or s.subscripts is not None or s.symbol != "=" or s.clauses:
+            return False
+        name, value = s.target.text, bare(s.value)
+        changed = [t.text for other in self.body for t in targets_of(other)]
+        from_name = value.name if type(value) is Call else ""
+        of_parameter = from_name in self.given and from_name not in changed
+        numbers = of_parameter and type(value) is Call and all(type(bare(a)) is Token and not names_in(a) for a in value.args)
+        return numbers and changed.count(name) == 1 and name not in {t.text for t in self.definition.results}
 
     def starts_anew(self, s: Statement) -> bool:
         """True if a statement gives what it assigns a new value, rather than some of its elements."""
@@ -202,6 +233,11 @@ class FunctionBody:
             known = self.value(node.name) if type(node) is Call else None
             return known.at(node.args, node) if isinstance(known, Slice) and type(node) is Call else node
         return rewritten(root, change, after)
+
+
+def word_of(node: Node) -> object:
+    """What tells nodes of one kind from one another, beside their operands."""
+    return type(node), getattr(node, "name", getattr(node, "text", None))
 
 
 def names_used(s: Statement) -> set[str]:

@@ -22,6 +22,7 @@ from adcli.lang.expressions.scope import Context
 from adcli.lang.ir.limits import quantity
 from adcli.lang.ir.names import Names
 from adcli.lang.lower.loops import check_clause
+from adcli.lang.lower.skewed_loops import is_over_sizes, skewed
 from adcli.lang.operations.matrix import FORMS
 from adcli.lang.statements.comprehension_body import rewritten
 from adcli.lang.tree.nodes import (
@@ -46,7 +47,7 @@ from adcli.lang.tree.nodes import (
     within,
 )
 
-AS_ONE = "loops over sizes go as one: a(i*M + j) = A(i, j), then for k in 0:N*M"
+AS_ONE = "an inner loop over sizes is the only statement of the outer one"
 MOST_STATEMENTS = 2000
 """Statements that inner loops make of one loop."""
 
@@ -62,8 +63,14 @@ def unnested(context: Context, tree: Tree) -> Tree:
 
     def block(statements: list[Statement], params: Iterable[Token] = ()) -> list[Statement]:
         taken = names_of_block(statements, params)
-        found = [block_of(s) if isinstance(s, Def) and s.value is None
-                 else flat(context, s, taken, fresh) if isinstance(s, For) else s for s in statements]
+        found = list[Statement]()
+        for k, s in enumerate(statements):
+            if isinstance(s, For) and is_over_sizes(s):
+                check_step(context, s.body[0], s, taken)
+                found += skewed(context, s, statements[:k], fresh)
+            else:
+                found.append(block_of(s) if isinstance(s, Def) and s.value is None
+                             else flat(context, s, taken, fresh) if isinstance(s, For) else s)
         return [s for s in found if not isinstance(s, For) or s.body]
 
     def block_of(function: Def) -> Def:
@@ -142,8 +149,9 @@ def values_of(s: Statement) -> list[Node]:
     return [*(s.values if isinstance(s, TupleAssign) else [s.value]), *(n for c in s.clauses for n in c.nodes)]
 
 
-def check_step(context: Context, inner: For, loop: For, taken: set[str]) -> None:
+def check_step(context: Context, inner: Statement, loop: For, taken: set[str]) -> None:
     """Refuse the name of an inner step that means something else there."""
+    assert isinstance(inner, For)
     step = inner.step
     if step.text == loop.step.text:
         raise context.fault(f"the step '{step.text}' is that of the loop around", step, "give the inner one another name")

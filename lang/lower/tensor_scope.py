@@ -565,7 +565,9 @@ class TensorFunction(TensorScope):
 
     def statements(self) -> None:
         definition, context = self.definition, self.context
-        inputs = {t.text for t in definition.params}
+        results = {t.text for t in definition.results}
+        inputs = {t.text for t in definition.params} - results   # a parameter that is a result starts with what is given
+        assigned = set[str]()
         self.declare_results()
         if not definition.body:
             raise context.fault(f"function '{definition.name.text}' has no statements", definition.name,
@@ -577,11 +579,12 @@ class TensorFunction(TensorScope):
                 if token.text in inputs or token.text in self.tensors.sizes:
                     what = "an input" if token.text in inputs else "a size"
                     raise context.fault(f"'{token.text}' is {what} and cannot be assigned", token, "choose another name")
+                assigned.add(token.text)
             self.allowance.spend(OF_A_STATEMENT)
             for token, atom in self.given(s):
                 self.env[token.text] = atom
         for token in definition.results:
-            if token.text not in self.env or token.text in inputs:
+            if token.text not in assigned:
                 raise context.fault(f"result '{token.text}' of function '{definition.name.text}' is never assigned", token)
 
     def declare_results(self) -> None:

@@ -259,8 +259,10 @@ class _Derivatives:
         if adds and isinstance(main.op, MatrixOperation):
             self.system.line(main)
             main = copied(main, main.op)
-        self.found.setdefault(target, []).append(_Certainty(_is_certain(exists), sure_box(exists.op)))
-        for out, line in zip(self._both(target), (main, exists), strict=False):
+        sure, known = _Certainty(_is_certain(exists), sure_box(exists.op)), self.found.setdefault(target, [])
+        parts = self._both(target)[:1 if adds and sure.certain and sure.box and sure in known else None]   # it exists once
+        known.append(sure)
+        for out, line in zip(parts, (main, exists), strict=False):
             enter(out, line.op, line.args, over.span)
 
     def clear(self, target: Atom, s: Equation) -> None:

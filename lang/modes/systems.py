@@ -177,9 +177,9 @@ class StepSystem:
             assert p.start is not None
             starts.append(filled(b, p.var.shape, p.start.value) if zeros and isinstance(p.start, Lit) else p.start)
         constants: dict[Atom, Var] = {}
-        for _, s, p in members:
+        for n, s, p in members:
             op, args = apart(s.op, self.steps.index, p.place) if isinstance(s.op, Comprehension) else s.op, s.args
-            if p.var in assigned and isinstance(op, Comprehension) and op.onto is not None:
+            if p.var in assigned and n == p.statements[0][0] and isinstance(op, Comprehension) and op.onto is not None:
                 op, args = compact(replace(op, onto=None, reduction="=" if all_fixed(op.ranges, op.write) else "+"), args)
             for a in args:
                 if isinstance(a, Var) and a not in inside and a not in constants:
@@ -193,14 +193,15 @@ class StepSystem:
         b.equations.append(Equation(tuple(inside), loop, (*starts, *constants), members[0][1].span, b.group))
 
     def _written_before_read(self, part: SystemPart) -> bool:
-        """Whether the one statement of a history writes every element of it that anything here reads."""
-        if not isinstance(part.start, Lit) or len(part.statements) > 1:
+        """Whether the first statement of a history writes every element of it that anything here reads or adds to."""
+        if not isinstance(part.start, Lit):
             return False
-        (_, s), = part.statements
-        op = s.op
-        if op.guards or not covers_a_step(op, self.steps.index, part.place):
+        (_, s), *others = part.statements
+        op, step = s.op, self.steps.index
+        if op.guards or not covers_a_step(op, step, part.place):
             return False
-        if (written := step_offset(op.write[part.place], self.steps.index)) is None:
+        written = step_offset(op.write[part.place], step)
+        if written is None or any(step_offset(x.op.write[part.place], step) != written for _, x in others):
             return False
         found = [subscripts for p in self.parts.values() for _, e in p.statements if isinstance(e.op, Boxed)
                  for atom, subscripts in elements_read(e, e.op) if atom is part.var]

@@ -90,7 +90,8 @@ SURE, TOLD, OPEN, ANYWAY = range(4)
 @value_record
 class _Bound:
     """A range for an index from one subscript, without the ends that the conditions of the access keep; `whole` has both, and
-    `alone` says that the subscript is the index itself, `shifted` that it is but for a constant."""
+    `alone` says that the subscript is the index itself, `shifted` that it is but for a constant, `held` that all other indices in
+    it have ranges that the text says."""
 
     low: Affine | None
     high: Affine | None
@@ -100,6 +101,7 @@ class _Bound:
     rank: int
     why: str
     span: Span | None
+    held: bool
 
     def says(self, rank: int) -> bool:
         """Whether it has an end, and is of this rank or below."""
@@ -199,7 +201,11 @@ class _Inference:
             kept = [len(x.indices()) > 1 and self.where != EVERYWHERE and self.holds(room) for room in rooms]
             plain = some[0] if kept[0] else found[0], some[1] if kept[1] else found[1]
         return _Bound(*ends, plain, alone, shifted and rank == OPEN, rank, where if alone else f"from {text(x)} in {where}",
-                      access.span(d))
+                      access.span(d), rank == SURE and pieces == EVERYWHERE and self.is_held(x, index))
+
+    def is_held(self, x: Affine, index: Index) -> bool:
+        """Test for a subscript whose other indices have ranges that the text says."""
+        return not self.stated_for.isdisjoint(x.indices()) and self.stated_for.issuperset({*x.indices()} - {index})
 
     def rank(self, where: Where, index: Index) -> int:
         """How far the conditions of a read leave open whether it is done."""
@@ -252,7 +258,7 @@ class _Inference:
         alone = [t for t in alone if t[0].rank <= rank]
         used = [b for b, _ in alone[:1]]
         if rank < OPEN or not alone:
-            used += [b for b in found if b not in whole or b.high is None]
+            used += [b for b in found if b.high is None or (b not in whole and not (alone and b.held))]
         lows, highs = [b.low for b in used if b.low is not None], [b.high for b in used if b.high is not None]
         if rank in (TOLD, OPEN) and index in self.written:
             lows = [affine(0)]   # elements that are left out would be 0
@@ -327,7 +333,9 @@ def outside(access: Access, domain: Domain, source: Source | None, verb: str = "
         if low.number is not None and low.number < 0:
             span, said = access.span(d), f"{what}subscript {text(x)} of {access.tensor} goes down to {low.number}"
             if x.number is None or span is None:
-                return AdError(said, span, "subscripts start at 0", source)
+                least = f"{text(x - x.constant)} >= {-x.constant}, {text(x)} < {text(extent)}"
+                help = f"to leave out what is not there write where {least}" if x.indices()[1:] and verb == "read" else None
+                return AdError(said, span, help or "subscripts start at 0", source)
             return AdError(said, span, f"the first element is 0, and the last element is {text(extent - 1)}", source,
                            fix=Fix(*span, text(extent + x)))
         if beyond is not None and beyond >= 0:

@@ -264,6 +264,32 @@ def ctc(y, letter, skip):
     return -jnp.logaddexp(f[-1], f[-2])
 
 
+@model(x=normal(4, 2), y=normal(3, 2), g=between(0.5, 1))
+def soft_dtw(x, y, g):
+    D = ((x[:, None] - y[None]) ** 2).sum(2)
+    R = {(i, j): 1e10 if i or j else 0.0 for i in range(5) for j in range(4) if i == 0 or j == 0}
+    for i in range(1, 5):
+        for j in range(1, 4):
+            before = jnp.stack([R[i - 1, j - 1], R[i - 1, j], R[i, j - 1]])
+            R[i, j] = D[i - 1, j - 1] - g * logsumexp(-before / g)
+    return R[4, 3]
+
+
+@model(x=normal(2, 4, 3), p=normal(2, 3, 3), y=fixed([[1, 2, 0], [2, 2, 0]]))
+def rnn_transducer(x, p, y):
+    def one(x, p, y):
+        each = jax.nn.log_softmax(x[:, None] + p[None])
+        blank, emit = each[:, :, 0], jnp.take_along_axis(each, y[None, :, None], 2)[:, :, 0]
+        a = {(0, 0): 0.0}
+        for t in range(4):
+            for u in range(3):
+                ways = [a[t - 1, u] + blank[t - 1, u]] if t else []
+                ways += [a[t, u - 1] + emit[t, u - 1]] if u else []
+                a[t, u] = logsumexp(jnp.stack(ways)) if ways else 0.0
+        return -(a[3, 2] + blank[3, 2])
+    return jax.vmap(one)(x, p, y).sum()
+
+
 @model(A=normal(2, 2, by=0.5), Q=normal(2, 2), C=normal(2, 2), R=chosen([[1.1, 0], [0.3, 0.8]]), m0=normal(2),
        P0=normal(2, 2), y=data(normal(5, 2)))
 def kalman_filter(A, Q, C, R, m0, P0, y):

@@ -73,6 +73,7 @@ A = np.array([[0.1, -0.5, 2], [1.5, 0.3, -1], [0.7, 0.9, 0.2], [-1.2, 0.4, 0.6]]
 B = np.array([[1., 2], [3, 4], [5, 6]])
 PLACES = [2, 0, 2]
 DECAY = "def f(float(N) x, k) -> (d) { d(i) = -k * x(i); d(i) = d(i)**2 + i }\n"
+ADDS = "def f(float(3) x, a) -> (x) { x(1) += a; x(2) += a**2 }\n"
 SOLVE = "def f(float(N, N) X, float(N) b) -> (x) { x = solve(X, b); x(i) = x(i) + b(i) }\n"
 MOMENTS = "def f(float(N) x, float(M) w) -> (y, z) { u(i, j) = x(i) * w(j); y(i) +=! u(i, j); z +=! y(i); z = z * N + M }\n"
 GRAM = "G(k, i, j) = A(k, i) * A(k, j) + (i == j ? 3 : 0)"
@@ -110,7 +111,37 @@ VALUES = [
     (f"{SUMS}def f(float(N) x) -> (w) {{ z = s(x); w = z(N-1) }}\ny(m) = f(A(m))", A @ [.25, .5, 1]),
     ("def f(float(N) x, int32 n) -> (z) { z +=! x(i) where i in 0:n }\n"
      "y(0) = 0; for t in 1:4 { y(t) = y(t-1) + f(A(0), t) }\noutput y", [0, *np.cumsum(np.cumsum(A[0]))]),
+    (ADDS + "y(i) = f(A(i), 2)", A + [0, 2, 4]),
+    (ADDS + "y = f(A(1), 2)", A[1] + [0, 2, 4]),
+    (ADDS + "y(i, j) = A(i, j); for t in 0:3 { y(t) = f(y(t), 2) }\noutput y", A + np.outer([1, 1, 1, 0], [0, 2, 4])),
+    (ADDS + "y(0) = A(0); for t in 0:2 { y(t + 1) = f(y(t), t) }\noutput y", A[0] + np.outer([0, 0, 1], [0, 1, 1])),
+    ("def f(float(N) x) -> (z) { a = x(1); b = a; z = a*b; z += x(1) }\ny(i) = f(A(i))", A[:, 1]**2 + A[:, 1]),
 ]
+KEPT = """def f(float(4) s, float u, float(7) p) -> (d) {
+    c = cos(s(2)); n = sin(s(2)); m = p(0)
+    drag = p(2)*s(1)*abs(s(1))
+    spring = p(3)*s(0) + p(4)*s(0)**3
+    damp = p(5)*s(3)
+    lift = p(6)*s(1)**2*n
+    force = u - drag - spring - lift
+    torque = -9.81*m*n - damp + force*c
+    inertia = 1 + m*c**2
+    a = force/m + p(1)*s(3)**2*n
+    b = torque/inertia
+    d(0) = s(1)
+    d(1) = a*c - b/m
+    d(2) = s(3)
+    d(3) = b - a*n
+}
+input s0(4), u(T), p(7), h
+s(0) = s0
+for t in 0:T {
+    k1(t) = f(s(t), u(t), p); k2(t) = f(s(t) + h/2*k1(t), u(t), p)
+    k3(t) = f(s(t) + h/2*k2(t), u(t), p); k4(t) = f(s(t) + h*k3(t), u(t), p)
+    s(t + 1) = s(t) + h/6*(k1(t) + 2*k2(t) + 2*k3(t) + k4(t))
+}
+L +=! s(t, i)**2
+output L"""
 
 
 @pytest.mark.parametrize(("text", "value"), VALUES)
@@ -131,3 +162,13 @@ def test_a_fault_of_a_call_is_told_at_its_place(text: str, said: str) -> None:
     with pytest.raises(AdError) as raised:
         parse(text)
     assert said in str(raised.value)
+
+
+def test_a_function_is_one_in_the_text_of_derivatives() -> None:
+    """A step of Runge and Kutta: short texts, with a function for each direction, that read back to what the derivatives are."""
+    found = compile(KEPT)
+    for derived, lines, functions in ((found, 32, 1), (found.jvp(), 62, 2), (found.grad(), 120, 3), (found.vjp().jvp(), 260, 5)):
+        text = derived.text()
+        assert text.count("\n") < lines and text.count("def f") >= functions
+        assert compile(text).text() == text and compile(text).text("anf") == derived.text("anf")
+    assert "(t)) = f_adjoint(" in found.grad().text()

@@ -1,6 +1,9 @@
 """Loops in loops against the same statements written out, and what is said where they cannot be."""
 from __future__ import annotations
 
+import re
+
+import numpy as np
 import pytest
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate
@@ -65,10 +68,15 @@ def test_an_inner_loop_is_its_steps(name: str) -> None:
 
 
 @pytest.mark.parametrize(("body", "message", "help"), [
-    ("for k in 0:N { u(k) = x(t) }; x(t + 1) = u(0)", "the range of an inner loop is not of numbers", "as one: a(i*M + j)"),
+    ("for k in 0:N { u(k) = x(t) }; x(t + 1) = u(0)", "the range of an inner loop is not of numbers", "the only statement"),
     ("for k in 0:9 until x(t) > 1 { u = x(t) }; x(t + 1) = 1", "with until assigns elements with its step", "u(k) ="),
     ("u(0, i) = x(t) where i in 0:2; for k in 0:9 until u(k + 1, 0) > 1 { M(k, i, j) = i == j ? a : 0 where i in 0:2, j in 0:2\n"
      "u(k + 1) = solve(M(k), u(k)) }; x(t + 1) = u(9, 0)", "'u' is read behind an inner loop with until", "a name of their own"),
+    ("for k in 0:N { z(t + 1, k) = z(t, k + 1) + z(t + 2, k) }", "reads an element of 'z' that a later step", "run down"),
+    ("for k in 0:N { z(t, k) = z(t, 2*k) }", "'z' is not at a constant number of steps from 't' and 'k'", "all statements stand"),
+    ("for k in 0:N down { z(t, k) = a }", "runs the other way", "let both run down"),
+    ("for k in 0:t { z(t, k) = a }", "the range of an inner loop depends on the outer step", "sizes"),
+    ("for k in 0:N { z = a }", "assigns single tensors", "R(i, j)"),
     ("for t in 0:2 { u(t) = x(t) }; x(t + 1) = u(0)", "the step 't' is that of the loop around", "another name"),
     ("for a in 0:2 { u(a) = x(t) }; x(t + 1) = u(1)", "'a' is a name of the program and cannot be the step", "another name"),
     ("for x in 0:2 { u(x) = a }; x(t + 1) = u(1)", "'x' is a name of the program and cannot be the step", "another name"),
@@ -106,3 +114,38 @@ def test_a_function_with_loops_in_loops(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(nested_loops, "MOST_STATEMENTS", 2)
     with pytest.raises(AdError, match="a step of the outer loop has 4 statements"):
         parse(OUTER.format("for k in 0:4 { u(k) = x(t) }; x(t + 1) = u(0)"))
+
+
+EDGES = "z(i, 0) = x(i, 0) where float({}) z; z(0, j) = x(0, j) where j in 1:M\n"
+OVER_SIZES = {
+    "up": (EDGES.format("N, M"), "for i in 1:N {{ for j in 1:M {{ {} }} }}; v +=! z(i, j)*x(i, j)",
+           "z(i, j) = sin(x(i, j) + z(i - 1, j - 1)*z(i, j - 1)) - z(i - 1, j)"),
+    "steeper": (EDGES.format("N, M + 1") + "z(i, M) = x(i, 1)", "for i in 1:N {{ for j in 1:M {{ {} }} }}; v = z(N - 1, M - 1)",
+                "z(i, j) = x(i, j)*z(i - 1, j + 1) + z(i, j - 1)"),
+    "down": ("z(N, j) = 1 where float(N + 1, M + 2) z; z(i, M + k) = x(i, k) where k in 0:2",
+             "for i in 0:N down {{ for j in 0:M down {{ {} }} }}; v = z(0, 0)", "z(i, j) = x(i, j)*z(i, j + 2) + cos(z(i + 1, j))"),
+    "two tensors": (EDGES.format("N, M"), "for i in 1:N {{ for j in 1:M {{ {} }} }}; v +=! z(i, j)",
+                    "w(i, j) = z(i - 1, j)*x(i, j); z(i, j) = w(i, j) + w(i, j)*z(i, j - 1)"),
+    "an offset, checkpointed": (EDGES.format("N, M"), "for i in 0:N - 1 checkpoint {{ for j in 0:M - 1 {{ {} }} }}; v = z(N - 1, M - 1)",
+                                "z(i + 1, j + 1) = z(i, j)*x(i, j) + z(i + 1, j)*z(i, j + 1)"),
+}
+
+
+@pytest.mark.parametrize("name", OVER_SIZES)
+def test_a_loop_over_sizes_in_a_loop_is_its_steps(name: str) -> None:
+    """Values and gradients, also of texts, against loops over numbers."""
+    before, loops, body = OVER_SIZES[name]
+    for n, m in ((3, 4), (4, 2), (2, 2)):
+        x = np.random.default_rng(n).normal(size=(n, m))
+        whole = gradient(parse(f"input x(N, M)\n{before}\n{loops.format(body)}\noutput v"))
+        plain = re.sub("(in [^{]*)", lambda r, n=n, m=m: r[0].replace("N", str(n)).replace("M", str(m)), loops).format(body)
+        steps = gradient(parse(f"input x(N, M)\n{before}\n{plain}\noutput v"))
+        found, again, expected = (evaluate(p, {"x": x}) for p in (whole, parse(print_program(whole)), steps))
+        for key in ("v", "dv_dx"):
+            assert np.array_equal(again[key], found[key])
+            np.testing.assert_allclose(found[key], expected[key], rtol=1e-12, atol=1e-12)
+
+
+def test_edges_of_loops_over_sizes_are_written_before() -> None:
+    with pytest.raises(AdError, match=r"this reads z\(0, 1\), which nothing has written"):
+        parse("input x(N, M)\nz(0, 0) = 1; z(i, 0) = 1 where i in 1:N\nfor i in 1:N { for j in 1:M { z(i, j) = x(i, j)*z(i - 1, j) } }")

@@ -32,6 +32,7 @@ def guards(source: str) -> list[str]:
     ("input A(M), B(M)\nC(i) = A(i) * B(i + 1)", ["i 0:M - 1"]),
     ("input A(M), B(N)\nC(i) = A(i) * B(i + 2)", ["i 0:min(M, N - 2)"]),
     ("input I(H), W(K)\nO(h) +=! I(h + k) * W(k)", ["h 0:H - K + 1", "k 0:K"]),
+    ("input I(H), W(K)\nO(h) +=! I(2*h + k) * W(k) where h in 0:5", ["h 0:5", "k 0:K"]),
     ("input I(H), W(K)\nO(h) +=! I(2*h + 3*k) * W(k)", ["h 0:(H - 3*K) / 2 + 2", "k 0:K"]),
     ("input I(H), W(K)\nO(h) +=! I(h - k) * W(k)", ["h K - 1:H", "k 0:K"]),
     ("input A(10, 19, 10)\nC(i, j) = A(i, i + j, j)", ["i 0:10", "j 0:10"]),
@@ -88,6 +89,8 @@ def test_an_index_that_stands_alone_twice_says_that_extents_agree():
      "where i in 0:M"),
     ("input A(M), int32 K\nC(i, j) = A(i*K + j)", "the range of index 'i' is ambiguous: j + i*K in dimension 0 of A (extent M) "
      "leaves it open together with 'j'", "where i in 0:3, j in 0:K"),
+    ("input x(N), w(3)\ny(p) +=! w(i)*x(p + i - 1) where p in 0:N, exists x(p + i - 1)", "subscript i + p - 1 of x goes down to -1",
+     "where i + p >= 1, i + p - 1 < N"),
     ("input A(M)\nC(i, m) = A(i)", "index 'm' is in no read, so it has no range", "where m in 0:3"),
     ("input A(M)\nC(i) = A(max(i - 1, 0))", "index 'i' is in no read, so it has no range", "where i in 0:3"),
     ("input A(M)\nC(i, j) = A(0) where i in 0:j, j in 0:i", "the range of index 'i' depends on 'j', which has no range", ""),
