@@ -111,8 +111,8 @@ VALUES = [
     (f"{SUMS}def f(float(N) x) -> (w) {{ z = s(x); w = z(N-1) }}\ny(m) = f(A(m))", A @ [.25, .5, 1]),
     ("def f(float(N) x, int32 n) -> (z) { z +=! x(i) where i in 0:n }\n"
      "y(0) = 0; for t in 1:4 { y(t) = y(t-1) + f(A(0), t) }\noutput y", [0, *np.cumsum(np.cumsum(A[0]))]),
-    (ADDS + "y(i) = f(A(i), 2)", A + [0, 2, 4]),
-    (ADDS + "y = f(A(1), 2)", A[1] + [0, 2, 4]),
+    (ADDS + "y(i) = f(A(i), 2)", A + np.array([0, 2, 4])),
+    (ADDS + "y = f(A(1), 2)", A[1] + np.array([0, 2, 4])),
     (ADDS + "y(i, j) = A(i, j); for t in 0:3 { y(t) = f(y(t), 2) }\noutput y", A + np.outer([1, 1, 1, 0], [0, 2, 4])),
     (ADDS + "y(0) = A(0); for t in 0:2 { y(t + 1) = f(y(t), t) }\noutput y", A[0] + np.outer([0, 0, 1], [0, 1, 1])),
     ("def f(float(N) x) -> (z) { a = x(1); b = a; z = a*b; z += x(1) }\ny(i) = f(A(i))", A[:, 1]**2 + A[:, 1]),

@@ -120,13 +120,12 @@ EDGES = "z(i, 0) = x(i, 0) where float({}) z; z(0, j) = x(0, j) where j in 1:M\n
 OVER_SIZES = {
     "up": (EDGES.format("N, M"), "for i in 1:N {{ for j in 1:M {{ {} }} }}; v +=! z(i, j)*x(i, j)",
            "z(i, j) = sin(x(i, j) + z(i - 1, j - 1)*z(i, j - 1)) - z(i - 1, j)"),
-    "steeper": (EDGES.format("N, M + 1") + "z(i, M) = x(i, 1)", "for i in 1:N {{ for j in 1:M {{ {} }} }}; v = z(N - 1, M - 1)",
-                "z(i, j) = x(i, j)*z(i - 1, j + 1) + z(i, j - 1)"),
+    "steeper": (EDGES.format("N, M + 1") + "z(i, M) = x(i, 1)", "for i in 1:N {{ for j in 1:M {{ {} }} }}; v = z(N-1, M-1)", "z(i, j) = x(i, j)*z(i - 1, j + 1) + z(i, j - 1)"),
     "down": ("z(N, j) = 1 where float(N + 1, M + 2) z; z(i, M + k) = x(i, k) where k in 0:2",
              "for i in 0:N down {{ for j in 0:M down {{ {} }} }}; v = z(0, 0)", "z(i, j) = x(i, j)*z(i, j + 2) + cos(z(i + 1, j))"),
     "two tensors": (EDGES.format("N, M"), "for i in 1:N {{ for j in 1:M {{ {} }} }}; v +=! z(i, j)",
                     "w(i, j) = z(i - 1, j)*x(i, j); z(i, j) = w(i, j) + w(i, j)*z(i, j - 1)"),
-    "an offset, checkpointed": (EDGES.format("N, M"), "for i in 0:N - 1 checkpoint {{ for j in 0:M - 1 {{ {} }} }}; v = z(N - 1, M - 1)",
+    "an offset, checkpointed": (EDGES.format("N, M"), "for i in 0:N-1 checkpoint {{ for j in 0:M-1 {{ {} }} }}; v = z(N-1, M-1)",
                                 "z(i + 1, j + 1) = z(i, j)*x(i, j) + z(i + 1, j)*z(i, j + 1)"),
 }
 
@@ -148,4 +147,5 @@ def test_a_loop_over_sizes_in_a_loop_is_its_steps(name: str) -> None:
 
 def test_edges_of_loops_over_sizes_are_written_before() -> None:
     with pytest.raises(AdError, match=r"this reads z\(0, 1\), which nothing has written"):
-        parse("input x(N, M)\nz(0, 0) = 1; z(i, 0) = 1 where i in 1:N\nfor i in 1:N { for j in 1:M { z(i, j) = x(i, j)*z(i - 1, j) } }")
+        parse("input x(N, M)\nz(0, 0) = 1; z(i, 0) = 1 where i in 1:N\n"
+              "for i in 1:N { for j in 1:M { z(i, j) = x(i, j)*z(i - 1, j) } }")

@@ -89,8 +89,9 @@ def test_an_index_that_stands_alone_twice_says_that_extents_agree():
      "where i in 0:M"),
     ("input A(M), int32 K\nC(i, j) = A(i*K + j)", "the range of index 'i' is ambiguous: j + i*K in dimension 0 of A (extent M) "
      "leaves it open together with 'j'", "where i in 0:3, j in 0:K"),
-    ("input x(N), w(3)\ny(p) +=! w(i)*x(p + i - 1) where p in 0:N, exists x(p + i - 1)", "subscript i + p - 1 of x goes down to -1",
-     "where i + p >= 1, i + p - 1 < N"),
+    ("input x(N), w(3)\ny(p) +=! w(i)*x(p + i - 1) where p in 0:N, exists x(p + i - 1)",
+     "index 'i', 'p': subscript i + p - 1 of x goes down to -1",
+     "write where i + p >= 1, i + p - 1 < N"),
     ("input A(M)\nC(i, m) = A(i)", "index 'm' is in no read, so it has no range", "where m in 0:3"),
     ("input A(M)\nC(i) = A(max(i - 1, 0))", "index 'i' is in no read, so it has no range", "where i in 0:3"),
     ("input A(M)\nC(i, j) = A(0) where i in 0:j, j in 0:i", "the range of index 'i' depends on 'j', which has no range", ""),
