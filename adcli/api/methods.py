@@ -238,9 +238,10 @@ class Inspection:
         return picture_view("plot", found, tuple(said))
 
     def text(self, style: str = "nested") -> str:
-        """The program as .ad text that reads back to an equal program; style nested, anf or prefix."""
+        """The program as .ad text that reads back to an equal program; style nested, anf or prefix. The style math is for
+        reading: equal inside of the domain."""
         from adcli.codegen.emission import EmitOptions, text
-        return text(self._program, (), EmitOptions(style=one_of("style", style, STYLES)))
+        return text(self._program, (), EmitOptions(one_of("style", style, (*STYLES, "math"))))
 
     def llvm(self, lanes: int = 1) -> str:
         """The program as verified LLVM IR, `lanes` rows at a time: 1, 2, 4 or 8. A program with tensors is one function of

@@ -38,6 +38,7 @@ from adcli.lang.operations.matrix import FACTORED, SEARCH, Boxed, MatrixOperatio
 from adcli.lang.operations.recurrence import Recurrence, whole_statements
 from adcli.lang.printing.comprehension_printer import TensorWriter
 from adcli.lang.printing.scalar_printer import ScalarWriter
+from adcli.lang.simplify.mathematics import NOTE, mathematical
 
 NEEDS = "needs: \\usepackage{amsmath}"
 LINES = 40
@@ -60,12 +61,13 @@ INDEXED = re.compile(r"(.*)_\{((?:[^{}]|\{[^{}]*\})*)\}", re.DOTALL)
 
 
 def emit(program: Program, header: Sequence[str], options: EmitOptions) -> str:
-    return commented([*header, NEEDS], "%") + equations(program)
+    read = mathematical(program)
+    return commented([*header, *[NOTE] * (read is not program), NEEDS], "%") + equations(program)
 
 
 def equations(program: Program) -> str:
     """The environments, without a comment in front."""
-    values, derived = (list(lines) for lines in LatexWriter(program).sections())
+    values, derived = (list(lines) for lines in LatexWriter(mathematical(program)).sections())
     sections = [values, derived]
     if derived and max(map(width, values), default=0) + max(map(width, derived)) <= WIDTH:
         sections = [[f"{left} & {right}" for left, right in zip_longest(values, derived, fillvalue="&")]]

@@ -14,9 +14,12 @@ from functools import reduce
 from typing import NamedTuple, Protocol
 
 from adcli.lang.analyse.trace import ADJOINT, TANGENT, VALUE
-from adcli.lang.ir.notation import ATOM, INFIX, POWER, PRODUCT, SUM, TERNARY, UNARY, Piece, call, enclosed, infix
+from adcli.lang.ir.notation import ATOM, INFIX, POWER, PRODUCT, SUM, TERNARY, UNARY, Piece, call, enclosed, infix, is_constant
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.rounded import Named
 
+NEGATIVE = re.compile(r"-|\(-([\d.]+)\)")
+"""The sign in front of a product, or a negative number."""
 Number = Callable[[float], str]
 SUBSCRIPTS = str.maketrans("-0123456789", "₋₀₁₂₃₄₅₆₇₈₉")
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -122,6 +125,8 @@ class Latex:
             return rf"\text{{{str(x).lower()}}}", ATOM
         if not math.isfinite(x):
             return (r"\text{nan}", ATOM) if x != x else (r"\infty", ATOM) if x > 0 else (r"-\infty", SUM)
+        if type(x) is Named:
+            return rf"\{x.name}", ATOM
         text = self.written(x).strip()
         mantissa, power, exponent = text.partition("e") if "x" not in text else (text, "", "")
         level = SUM if text.startswith("-") else PRODUCT if power else ATOM
@@ -159,6 +164,9 @@ def filled(form: str, parts: Sequence[Piece]) -> Piece:
         level, inner = POWER, ATOM
     else:
         level, inner = POWER if form.startswith(r"\frac") else ATOM, TERNARY
+        if level == POWER and (minus := NEGATIVE.match(parts[0][0])) and (parts[0][1] >= PRODUCT or is_constant(parts[0])):
+            positive = re.sub(r"^\(([^()]*)\)$", r"\1", (minus[1] or "") + parts[0][0][minus.end():]), parts[0][1]
+            return f"-{filled(form, [positive, *parts[1:]])[0]}", UNARY
     return re.sub(r"#(\d)", lambda m: enclosed(parts[int(m[1]) - 1], inner), form), level
 
 

@@ -34,6 +34,21 @@ class Rounded(float):
         return Rounded(-float(self), ("neg", self.meaning), self.size + 1)
 
 
+class Named(float):
+    """A constant that is written by its name."""
+
+    __slots__ = ("name",)
+    name: str
+
+    def __new__(cls, value: float, name: str) -> Named:
+        self = super().__new__(cls, value)
+        self.name = name
+        return self
+
+    def __repr__(self) -> str:
+        return self.name
+
+
 def meaning(value: float) -> Meaning:
     return value.meaning if type(value) is Rounded else value
 

@@ -1,0 +1,453 @@
+"""A program as mathematics writes it: 1/x where what runs is x < 0 ? f : 1/(x + 0).
+
+Rules of differentiation are written for what they give at the edge of a domain, at infinities and at zeros with a sign, and for
+the last digit. For a reader that hides the derivative. `mathematical` leaves out the cases of a rule in which no point of the
+open domain is, writes out the operations that only rules have (`gauss`, `sech2`), and brings products and sums into the order in
+which people write them: numbers first, quotients with one bar, powers, no sum that begins with a minus, constants by their names.
+The result is a program of the language whose values are equal inside of the domain, to rounding; it is for reading.
+
+The cases left out are found by values: a condition that a rule has made (not one of the text) counts as decided where it has one
+truth value at all drawn points at which its choice matters. Programs with tensors, and long ones, stay as they are.
+"""
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from adcli.lang.evaluate import FLOAT
+from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var, has_tensors
+from adcli.lang.ir.build import Builder
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.rounded import Meaning, Named, meaning
+
+LONGEST = 2000
+"""Equations of a program that is rewritten."""
+TRIES, POINTS = 600, 48
+"""Points that are drawn, and those of them that are enough where all values are finite."""
+RANGES = (0.1, 2.0), (-0.9, 0.9), (-3.0, 3.0), (1.1, 6.0), (0.5, 9.0)
+"""Ranges from which an input without one is drawn."""
+SMALL, SHOWN, LARGE = 4, 12, 40
+"""Parts of an expression up to which it stands wherever it is used, an output too; beyond the last one it has a name though it
+is used once."""
+SIMPLE = 1000
+"""Numbers whose numerators and denominators are below it are multiplied; others stand as they are written."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A part of an expression: a value, a number that is no simple fraction, a sum of products, or an operation on products."""
+
+    head: Any
+    args: tuple[Product, ...] = ()
+
+    @cached_property
+    def size(self) -> int:
+        return 1 + sum(a.size for a in self.args)
+
+    @cached_property
+    def constant(self) -> bool:
+        return not isinstance(self.head, Var) and all(node.constant for a in self.args for node, _ in a.powers)
+
+    @cached_property
+    def key(self) -> str:
+        """A text that orders the arguments of commuting operations."""
+        head = self.head.name or "" if isinstance(self.head, Var) else str(self.head)
+        return f"{head}({','.join(a.key for a in self.args)})"
+
+
+@dataclass(frozen=True)
+class Product:
+    """A fraction times powers of nodes, in the order in which they are written."""
+
+    factor: Fraction
+    powers: tuple[tuple[Node, Fraction], ...] = ()
+
+    @cached_property
+    def key(self) -> str:
+        return f"{self.factor}*{'*'.join(f'{node.key}^{e}' for node, e in self.powers)}"
+
+    @cached_property
+    def size(self) -> int:
+        return (self.factor not in (1, -1)) + sum(node.size + (e != 1) for node, e in self.powers)
+
+
+SUM = "sum"
+NOTE = "for reading: equal to the program that runs inside of its domain, to rounding; cases at the edge are left out"
+ONE, ZERO = Product(Fraction(1)), Product(Fraction(0))
+PI = Product(Fraction(1), ((Node(Named(math.pi, "pi")), Fraction(1)),))
+
+
+def require_numbers(program: Program) -> None:
+    """AdError where a program is not one that is rewritten."""
+    if has_tensors(program):
+        raise AdError("the style math is for programs of numbers, and this one has tensors", help="write --style nested")
+    if len(program.equations) > LONGEST:
+        raise AdError(f"the style math is for programs of at most {LONGEST:,} operations", help="write --style nested")
+
+
+def mathematical(program: Program) -> Program:
+    """The program as mathematics writes it; itself where it has tensors or is too long to be read."""
+    if has_tensors(program) or len(program.equations) > LONGEST:
+        return program
+    return rewritten(decided(program))
+
+
+# ---------------------------------------------------------------- the cases of rules
+
+def decided(program: Program) -> Program:
+    """The program without the cases of rules that hold no point inside of the domain."""
+    points = inside(program)
+    if not points:
+        return program
+    masks: dict[Atom, set[int]] = {r.atom: set(range(len(points))) for r in program.results}
+    env: dict[Atom, Atom] = {}
+    own = {out for e in program.equations if not e.group for out in e.outs if out.truth}   # of the text: no rule has made these
+    for e in reversed(program.equations):   # where a value matters: where something that matters reads it
+        at = set().union(*(masks.get(out, ()) for out in e.outs))
+        arms = at, at, at
+        if e.op is TABLE["select"]:
+            true = {k for k in at if points[k][e.args[0]]} if isinstance(e.args[0], Var) else at
+            arms = at, true, at - true
+        for a, mask in zip(e.args, arms if len(e.args) == 3 and e.op is TABLE["select"] else [at] * len(e.args), strict=True):
+            masks.setdefault(a, set()).update(mask)
+    for e in program.equations:
+        if e.group and e.op.name in ("select", "and", "or"):
+            at = masks.get(e.outs[0], set())
+            for a, chosen in choices(e):
+                held = {bool(points[k][a]) for k in at} if isinstance(a, Var) and a not in own else set()
+                if len(held) == 1 and (x := chosen(held == {True})) is not None:
+                    env[e.outs[0]] = env.get(x, x)
+                    break
+    equations = [e.with_args([env.get(a, a) for a in e.args]) for e in program.equations if e.outs[0] not in env]
+    return replace(program, equations=tuple(equations),
+                   results=tuple(r.with_atom(env.get(r.atom, r.atom)) for r in program.results))
+
+
+def choices(e: Equation) -> list[tuple[Atom, Callable[[bool], Atom | None]]]:
+    """The conditions of a choice, or of a conjunction or disjunction, and by the truth of each what is left of it, if that is one
+    of its arguments."""
+    if e.op is TABLE["select"]:
+        return [(e.args[0], lambda true: e.args[1 if true else 2])]
+    one, other = e.args
+    passes = e.op is TABLE["and"]
+    return [(one, lambda true: other if true is passes else one), (other, lambda true: one if true is passes else other)]
+
+
+def inside(program: Program) -> list[dict[Atom, Any]]:
+    """All values at drawn points where none of them is infinite or NaN."""
+    draw, found = random.Random(0), []
+    for k in range(TRIES):
+        low, high = RANGES[k % len(RANGES)]
+        values: dict[Atom, Any] = {}
+        for p in program.params:
+            bounds = (p.low, p.high) if p.low is not None and p.high is not None and p.high - p.low < math.inf else (low, high)
+            values[p.var] = draw.uniform(*bounds)
+        if carried_out(program.equations, values) and all(math.isfinite(number_of(r.atom, values)) for r in program.results):
+            found.append(values)
+            if len(found) == POINTS:
+                break
+    return found
+
+
+def number_of(atom: Atom, values: Mapping[Atom, Any]) -> Any:
+    return atom.value if isinstance(atom, Lit) else values[atom]
+
+
+def carried_out(equations: Iterable[Equation], values: dict[Atom, Any]) -> bool:
+    """Put the values of the equations into `values`; false where the point is outside of what floats can."""
+    for e in equations:
+        try:
+            args = [number_of(a, values) for a in e.args]
+            value = args * len(e.outs) if e.op is TABLE["dup"] else [FLOAT.apply(e.op, args, e.args)]
+        except (ArithmeticError, ValueError):
+            return False
+        values.update(zip(e.outs, value, strict=True))
+    return True
+
+
+# ---------------------------------------------------------------- products and sums
+
+def number(x: Fraction | float) -> Product:
+    """A constant: a fraction if it is a simple one, what it means if that is a formula."""
+    if isinstance(x, Fraction):
+        return Product(x)
+    turns = Fraction(x / math.pi).limit_denominator(12) if math.isfinite(x) else Fraction(0)
+    if turns and abs(turns.numerator) <= 12 and float(turns) * math.pi == x:
+        return times(Product(turns), PI)
+    if isinstance(meant := meaning(x), tuple):
+        return of_meaning(meant)
+    if math.isfinite(x) and simple(exact := Fraction(x)):
+        return Product(exact)
+    return Product(Fraction(1), ((Node(float(x)), Fraction(1)),))
+
+
+def simple(x: Fraction) -> bool:
+    return x.denominator < SIMPLE and abs(x.numerator) < (SIMPLE if x.denominator > 1 else SIMPLE ** 3)
+
+
+def of_meaning(meant: Meaning) -> Product:
+    """The constant that a formula of numbers stands for."""
+    if not isinstance(meant, tuple):
+        return number(meant)
+    if meant == ("atan", 1.0):
+        return times(Product(Fraction(1, 4)), PI)
+    return operation(meant[0], [of_meaning(a) for a in meant[1:]])
+
+
+def times(*products: Product) -> Product:
+    factor, powers = Fraction(1), {}
+    for p in products:
+        if not simple(factor * p.factor):
+            p = Product(Fraction(1), ((Node(float(p.factor)), Fraction(1)), *p.powers))
+        factor *= p.factor
+        for node, e in p.powers:
+            powers[node] = powers.get(node, Fraction(0)) + e
+    if not factor:
+        return ZERO
+    return Product(factor, tuple((node, e) for node, e in powers.items() if e)) if not any(map(even, powers.items())) else \
+        times(Product(factor), *[undone(node, e) for node, e in powers.items() if e])
+
+
+def even(power: tuple[Node, Fraction]) -> bool:
+    """Test for an even power of a root or a length, which is a power of what is in it."""
+    node, e = power
+    return node.head in ("sqrt", "hypot") and e.denominator == 1 and e % 2 == 0 and e != 0
+
+
+def undone(node: Node, e: Fraction) -> Product:
+    if not even((node, e)):
+        return Product(Fraction(1), ((node, e),))
+    inner = node.args[0] if node.head == "sqrt" else plus(*[to_power(a, Fraction(2)) for a in node.args])
+    return to_power(inner, e / 2)
+
+
+def to_power(base: Product, e: Fraction) -> Product:
+    """A power with a constant exponent."""
+    if e.denominator != 1 and (base.factor != 1 or len(base.powers) > 1) or not base.factor and e <= 0 or \
+            abs(e) > LARGE and abs(base.factor) != 1:
+        return Product(Fraction(1), ((Node(SUM, (base,)), e),))
+    return times(Product(base.factor ** int(e) if base.factor != 1 else Fraction(1)),
+                 *[Product(Fraction(1), ((node, k * e),)) for node, k in base.powers])
+
+
+def plus(*products: Product) -> Product:
+    """A sum, like terms put together, the first one positive if one is."""
+    made = collected(products)
+    if any(summed(p) for p in made):
+        made = collected(term for p in made for term in (terms(p) if summed(p) else [p]))
+    made.sort(key=lambda t: t.factor < 0)
+    if len(made) < 2:
+        return made[0] if made else ZERO
+    return Product(Fraction(1), ((Node(SUM, tuple(made)), Fraction(1)),))
+
+
+def collected(products: Iterable[Product]) -> list[Product]:
+    """The products, like terms put together."""
+    factors: dict[tuple[tuple[Node, Fraction], ...], Fraction] = {}
+    for p in products:
+        factors[p.powers] = factors.get(p.powers, Fraction(0)) + p.factor
+    return [Product(factor, powers) for powers, factor in factors.items() if factor]
+
+
+def summed(p: Product) -> bool:
+    """Test for a sum or what is subtracted as one."""
+    return len(p.powers) == 1 and p.powers[0][0].head == SUM and p.powers[0][1] == 1 and p.factor in (1, -1)
+
+
+def terms(p: Product) -> list[Product]:
+    """The terms of a sum with their signs."""
+    return [Product(t.factor * p.factor, t.powers) for t in p.powers[0][0].args]
+
+
+def negative(p: Product) -> Product:
+    less = Product(-p.factor, p.powers)
+    return plus(*terms(less)) if summed(p) and any(t.factor < 0 for t in terms(p)) else less
+
+
+def call(name: str, *args: Product) -> Product:
+    return Product(Fraction(1), ((Node(name, args), Fraction(1)),))
+
+
+def inverse(p: Product) -> Product:
+    return to_power(p, Fraction(-1)) if p.factor else call("div", ONE, ZERO)
+
+
+def root(x: Product) -> Product:
+    """A square root, with square factors of its number in front."""
+    top, bottom = (math.isqrt(abs(k)) for k in (x.factor.numerator, x.factor.denominator))
+    if x.factor > 0 and Fraction(top * top, bottom * bottom) == x.factor:
+        rest = Product(Fraction(1), x.powers)
+        return times(Product(Fraction(top, bottom)), call("sqrt", rest)) if x.powers else Product(Fraction(top, bottom))
+    return call("sqrt", x)
+
+
+def dpow(x: Product, y: Product, m: Product, n: Product) -> Product:
+    """A partial derivative of a power, of order m by the base and n by the exponent."""
+    if m.factor and n.factor or m.factor < 0 or n.factor < 0:
+        return call("dpow", x, y, m, n)
+    falling = [plus(y, Product(Fraction(-k))) for k in range(int(m.factor))]
+    return times(*falling, power(x, plus(y, negative(m))), *[call("log", x)] * int(n.factor))
+
+
+def power(x: Product, y: Product) -> Product:
+    """A power; one with a constant exponent joins other powers of its base."""
+    return to_power(x, y.factor) if not y.powers else call("pow", x, y)
+
+
+def dxlogy(x: Product, y: Product, n: Product) -> Product:
+    """The derivative of order n ≥ 1 of x·log(y) by y."""
+    order = int(n.factor)
+    if order < 1:
+        return call("dxlogy", x, y, n)
+    return times(Product(Fraction((-1) ** (order - 1) * math.factorial(order - 1))), x, to_power(y, Fraction(-order)))
+
+
+def first_of(name: str, derivative: Callable[[Product], Product]) -> Callable[..., Product]:
+    """The first derivative written out; higher ones are calls of the row that has all of them."""
+    return lambda x, n: derivative(x) if n == ONE and not all(node.constant for node, _ in x.powers) else call(name, x, n)
+
+
+WRITTEN_OUT: Mapping[str, Callable[..., Product]] = {
+    "add": plus, "sub": lambda x, y: plus(x, negative(y)), "neg": negative, "mul": times, "dup": lambda x: x,
+    "div": lambda x, y: times(x, inverse(y)), "fma": lambda x, y, z: plus(times(x, y), z),
+    "pown": power, "pow": power, "sqrt": root, "dpow": dpow,
+    "gauss": lambda x: call("exp", negative(to_power(x, Fraction(2)))),
+    "sech2": lambda x: to_power(call("cosh", x), Fraction(-2)),
+    "unit": lambda x, y: times(x, inverse(operation("hypot", [x, y]))),
+    "dxlogy": dxlogy,
+    "dsinc": first_of("dsinc", lambda x: times(plus(call("cos", times(PI, x)), negative(call("sinc", x))), inverse(x))),
+    "dexprel": first_of("dexprel", lambda x: times(plus(call("exp", x), negative(call("exprel", x))), inverse(x))),
+    "lorentz": lambda x: inverse(plus(ONE, to_power(x, Fraction(2)))),
+}
+"""How mathematics writes operations, by their rows; others are calls."""
+
+
+def operation(name: str, args: Sequence[Product]) -> Product:
+    if name in WRITTEN_OUT:
+        return WRITTEN_OUT[name](*args)
+    return call(name, *(sorted(args, key=lambda a: a.key) if name == "hypot" else args))
+
+
+# ---------------------------------------------------------------- a program again
+
+def rewritten(program: Program) -> Program:
+    """The program with its values as products and sums. Values without a name of the text stand where they are used, if that is
+    once or they are small; in derivatives small outputs do, too."""
+    uses = Counter(a for e in program.equations for a in {*e.args}) + Counter(r.atom for r in program.results)
+    outputs = {r.atom for r in program.results}
+    forms: dict[Atom, Product] = {p.var: named(p.var) for p in program.params}
+    inlined: dict[Atom, Product] = {}   # outputs, in derivatives
+    kept: dict[Atom, tuple[Equation, Product]] = {}
+    for e in program.equations:
+        known = [number(a.value) if isinstance(a, Lit) else inlined.get(a, forms[a]) if e.group else forms[a] for a in e.args]
+        form = operation(e.op.name, known)
+        for out in e.outs:
+            forms[out] = form
+            if out in outputs or not out.temp or form.size > (SMALL if uses[out] > 1 else LARGE):
+                kept[out] = e, form
+                forms[out] = named(out)
+                if out in outputs and form.size <= SHOWN:
+                    inlined[out] = form
+    taken = {p.name for p in program.params} | {r.name for r in program.results} | {v.name for e in program.equations for v in e.outs}
+    emitter = Emitter(kept, taken)
+    results: list[Result] = []
+    for r in program.results:   # one that is another is written once more, if it is short
+        again = r.atom in kept and kept[r.atom][1].size <= SHOWN and any(r.atom is other.atom for other in program.results[:len(results)])
+        results.append(r.with_atom(emitter.product(kept[r.atom][1]) if again else emitter.named(r.atom)))
+    return replace(program, equations=tuple(emitter.builder.equations), results=tuple(results))
+
+
+def named(var: Var) -> Product:
+    return Product(Fraction(1), ((Node(var), Fraction(1)),))
+
+
+class Emitter:
+    """Writes products as equations of a builder, those that other values name first; `names` are the values that are written, or
+    what they are, and `taken` names of the program, which no constant can have."""
+
+    def __init__(self, kept: Mapping[Atom, tuple[Equation, Product]], taken: Collection[str | None]) -> None:
+        self.builder = Builder()
+        self.kept, self.taken = kept, taken
+        self.names: dict[Atom, Atom] = {}
+
+    def named(self, atom: Atom) -> Atom:
+        """The value of a name; what is a constant or another name alone is that."""
+        if atom in self.names or atom not in self.kept:
+            return self.names.get(atom, atom)
+        e, form = self.kept[atom]
+        waiting = [atom]
+        while waiting:   # programs may be deep
+            unwritten = [v for v in variables(self.kept[waiting[-1]][1]) if v in self.kept and v not in self.names]
+            if unwritten:
+                waiting.append(unwritten[0])
+                continue
+            out = waiting.pop()
+            e, form = self.kept[out]
+            self.builder.span, self.builder.group = e.span, e.group
+            start = len(self.builder.equations)
+            value = self.product(form)
+            if isinstance(out, Var) and len(self.builder.equations) > start and self.builder.equations[-1].outs == (value,):
+                last = self.builder.equations[-1]
+                self.builder.equations[-1] = Equation((out,), last.op, last.args, last.span, last.group)
+                value = out
+            self.names[out] = value
+        return self.names[atom]
+
+    def op(self, name: str, *args: Atom) -> Atom:
+        return self.builder.emit(TABLE[name], *args)
+
+    def product(self, p: Product) -> Atom:
+        powers = sorted(p.powers, key=lambda power: 0 if power[0].constant else 2 if power[0].head == SUM else 1)
+        top = [self.power(node, e) for node, e in powers if e > 0]
+        bottom = [self.power(node, -e) for node, e in powers if e < 0]
+        count = abs(p.factor.numerator)
+        minus = p.factor < 0
+        if count != 1 or not top:
+            top.insert(0, Lit(float(-count if minus else count)))
+        elif minus:
+            top[0] = self.op("neg", top[0])
+        if p.factor.denominator != 1:
+            bottom.insert(0, Lit(float(p.factor.denominator)))
+        value = self.chain(top)
+        return self.op("div", value, self.chain(bottom)) if bottom else value
+
+    def chain(self, atoms: Sequence[Atom]) -> Atom:
+        value = atoms[0]
+        for a in atoms[1:]:
+            value = self.op("mul", value, a)
+        return value
+
+    def power(self, node: Node, e: Fraction) -> Atom:
+        base = self.node(node)
+        if e == Fraction(1, 2):
+            return self.op("sqrt", base)
+        return base if e == 1 else self.op("pown" if e.denominator == 1 else "pow", base, Lit(float(e)))
+
+    def node(self, node: Node) -> Atom:
+        if isinstance(node.head, Var):
+            return self.names.get(node.head, node.head)
+        if isinstance(node.head, float):
+            return Lit(float(node.head) if repr(node.head) in self.taken else node.head)
+        if node.head != SUM:
+            return self.op(node.head, *[self.product(a) for a in node.args])
+        value = self.product(node.args[0])
+        for term in node.args[1:]:
+            less = term.factor < 0
+            value = self.op("sub" if less else "add", value, self.product(negative(term) if less else term))
+        return value
+
+
+def variables(product: Product) -> Iterator[Atom]:
+    """The values that a product names."""
+    for node, _ in product.powers:
+        if isinstance(node.head, Var):
+            yield node.head
+        for a in node.args:
+            yield from variables(a)
