@@ -54,15 +54,18 @@ from typing import Any
 from adcli.lang.ir import DOMAIN, JUMP, KINK, POLE, SINGULAR, Lit, ManyArguments, Primitive, Status
 from adcli.lang.ir.build import OPERATORS, Expr, When, apply
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.normal_functions import exponential_of_square, normal_probability, quantile, scaled_complement
 from adcli.lang.ir.rounded import Rounded
 from adcli.lang.ir.special_functions import (
     HIGHEST_ORDER,
     Operations,
+    exponential_of_square,
     log_factor,
     log_product_partial,
+    normal_probability,
     polygamma_value,
     power_partial,
+    quantile,
+    scaled_complement,
 )
 from adcli.lang.ir.special_rows import enter as enter_special_rows
 

@@ -23,6 +23,7 @@ from adcli.lang.operations.matrix import MatrixOperation
 from adcli.lang.operations.recurrence import Recurrence, active_histories, step_places, whole_statements, without_onto
 from adcli.lang.passes.zero_seeds import Gate, Present
 from adcli.lang.simplify.nonzero_domains import follows, without_index
+from adcli.lang.simplify.sum_parts import sources_of
 
 
 def enter(gate: Gate, e: Equation) -> None:
@@ -183,7 +184,7 @@ def in_parts(b: Builder, op: Comprehension, args: Atoms, exists: Var) -> Applied
     bound = {i for c in conditions if not kept.issuperset(c.indices()) for i in c.indices()} & kept
     questions: dict[frozenset[Index], list[Var]] = {}
     for v in alternatives(op.body.equations, exists):
-        questions.setdefault(frozenset(asked_along(op, v) | bound), []).append(v)
+        questions.setdefault(frozenset(indices_of(sources_of(op, [v])) | bound), []).append(v)
     sums = list[tuple[Comprehension, tuple[Affine, ...]]]()
     for along, asked in questions.items():
         made = None if along.issuperset(op.indices) else sum_along(op, along, kept, conditions, asked)
@@ -240,15 +241,6 @@ def alternatives(equations: Iterable[Equation], truth: Var) -> Iterator[Var]:
             stack += reversed(made[v].args)
         else:
             yield v
-
-
-def asked_along(op: Comprehension, truth: Var) -> set[Index]:
-    """The indices that a value of a body moves with."""
-    needed: set[Atom] = {truth}
-    for e in reversed(op.body.equations):
-        if not needed.isdisjoint(e.outs):
-            needed.update(e.args)
-    return indices_of([s for p, s in op.inputs() if p.var in needed])
 
 
 def indices_of(sources: Iterable[BodySource]) -> set[Index]:

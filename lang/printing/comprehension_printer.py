@@ -19,8 +19,7 @@ from adcli.lang.ir.notation import AFFINE_OPERATIONS, ATOM, INDENT, MATRIX_CALLS
 from adcli.lang.operations.comprehension import BodySource, Comprehension, Range, Read, Subscript, nested_reads
 from adcli.lang.operations.matrix import Boxed, MatrixOperation, bound_names
 from adcli.lang.operations.recurrence import Recurrence, step_place, whole_statements
-from adcli.lang.printing.guarded_reads import BodyReads
-from adcli.lang.printing.loop_plan import planned, single, started, told
+from adcli.lang.printing.read_back import BodyReads, planned, single, started, told
 from adcli.lang.printing.scalar_printer import ScalarWriter, declaration, is_plain
 from adcli.lang.sizes.all_sizes import in_doubt
 from adcli.lang.sizes.condition_dnf import EVERYWHERE

@@ -20,7 +20,7 @@ FEWEST_POINTS points and makes no tensor that is larger than those that are ther
   be infinite or 0, where a sum of products and a product with a sum have different values.)
 - a value that takes a call of a function, and has fewer indices than the sum, is computed once for each of its own points.
 
-Sums over triangles become loops (`adcli.lang.simplify.running_sums`), and sums of terms that another sum has read that
+Sums over triangles become loops (`adcli.lang.simplify.sum_parts`), and sums of terms that another sum has read that
 (at the end of this file). Comprehensions under guards, those that read or write through integers, and those
 whose reads are inside of their tensors for some sizes only, stay as they are.
 
@@ -50,7 +50,6 @@ from adcli.lang.operations.comprehension import (
 )
 from adcli.lang.operations.forms import term_form
 from adcli.lang.operations.recurrence import Recurrence, at_one_step, signature_of
-from adcli.lang.simplify.running_sums import linear
 from adcli.lang.simplify.sum_parts import (
     NEG,
     Factor,
@@ -61,6 +60,7 @@ from adcli.lang.simplify.sum_parts import (
     calls,
     factored,
     grouped,
+    linear,
     part,
     reads_inside,
     sources_of,

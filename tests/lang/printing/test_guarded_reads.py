@@ -9,7 +9,7 @@ from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, Index, affine, greatest, value
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.comprehension import BodySource, Read
-from adcli.lang.printing.guarded_reads import BodyReads
+from adcli.lang.printing.read_back import BodyReads
 from adcli.lang.sizes.condition_dnf import COMPARISONS, EVERYWHERE, UNTOLD, Where
 from session_seed import drawn
 
