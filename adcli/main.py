@@ -171,6 +171,9 @@ def _exit_code(args: list[str]) -> int:
         with cli.make_context("adcli", ["--help"], resilient_parsing=True) as context:
             say(cli.get_help(context))
         return 2
+    if "-AMPL" in args:
+        from adcli.solvers.ampl import translated  # which loads NumPy
+        args = translated(args)
     code = cli.main(args, prog_name="adcli", standalone_mode=False)
     return code if isinstance(code, int) else 0
 

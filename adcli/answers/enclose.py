@@ -165,7 +165,7 @@ def boxes(task: Task, specs: Sequence[str], reporter: Reporter) -> Iterator[Wide
         ends = declared(inputs)
         return iter([({name: low for name, (low, _) in ends.items()}, ends.items())])
     require_point(inputs, specs)
-    given = [split_widths(inputs, spec) for spec in specs]
+    given = [split_widths(inputs, spec) for spec in specs or [""]]
     points = [located(inputs, [plain], reporter.say, task.signature.source) for plain, _ in given]
     return ((dict(at), ends_of(at, spreads)) for each, (_, spreads) in zip(points, given, strict=True) for at in each)
 

@@ -50,17 +50,16 @@ def load(path: str | os.PathLike[str], *, exact_order: bool = False, precision: 
     `checkpoint` loops keep few of their steps and compute the others again, in less memory and to the same bits. With
     `fast_math` code may fuse products with sums and multiply by reciprocals, and subnormal numbers count as 0 in it."""
     from adcli.lang.lower.frontend import parse_source
-    from adcli.lang.syntax.source import decode
     if not isinstance(path, str | bytes | os.PathLike):
         raise AdError(f"the name of a file is a text, not {type(path).__name__}", help="write adcli.load('samples/worked.ad')")
-    from adcli.readers.front import foreign, read
+    from adcli.readers.front import decoder, foreign, read
     asked = foreign(os.fsdecode(path), None)
     try:
         with open(path if asked is None else asked.path, "rb") as file:
             data = file.read()
     except ValueError as error:   # a byte 0, half a character
         raise AdError(f"no file can have this name: {error}") from None
-    source = decode(data, os.fsdecode(path) if asked is None else asked.path)
+    source = decoder(asked)(data, os.fsdecode(path) if asked is None else asked.path)
     source = replace(source if asked is None else read(source, asked), exact_order=bool(exact_order), checkpoint=bool(checkpoint))
     program = parse_source(source) if asked is None else without_fixed(parse_source(source))
     return Function(program, precision=one_of("precision", precision, [*PRECISIONS]), fast_math=bool(fast_math))

@@ -25,6 +25,7 @@ from adcli.lang.evaluate import evaluate
 from adcli.lang.evaluate.recording import NumberOnTape, NumberTape, atom_of, element, elements, written_out
 from adcli.lang.ir import Atom, Param, Program, Result
 from adcli.lang.ir.names import tensor_of
+from adcli.lang.operations.activity import needed_values
 from adcli.lang.operations.precision import DOUBLE, Precision
 from adcli.lang.operations.recurrence import ended_by_values
 from adcli.lang.passes.pipeline import adjoint_program, adjoints, tangent_program, tangents
@@ -100,9 +101,10 @@ class TensorDerivatives:
         return all(np.array_equal(first[name], second[name], equal_nan=True) for name in first)
 
     def finite(self, at: Point) -> list[bool]:
-        """Finiteness of the inputs, then of the outputs, in all elements; an output without any is not. AdError where
-        shapes or subscripts do not fit."""
-        inputs = [bool(np.isfinite(x).all()) for x in at.values()]
+        """Finiteness of the inputs that outputs read, then of the outputs, in all elements; an output without any is not.
+        AdError where shapes or subscripts do not fit."""
+        needed = needed_values(self.primal, [r.name for r in self.primal.results])
+        inputs = [bool(np.isfinite(at[p.name]).all()) for p in self.primal.params if p.var in needed]
         sizes = bind(self.primal, {n: np.shape(x) for n, x in at.items()}, at)
         found = self.back({**at, **hot(self.back.program, sizes, "")})
         return [*inputs, *(bool(np.size(found[r.name]) and np.isfinite(found[r.name]).all()) for r in self.primal.results)]

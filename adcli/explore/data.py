@@ -108,14 +108,12 @@ def script() -> str:
 
 def start(p: Param, given: Any) -> Any:
     """The value that an input begins with: the one given, the default, the middle of its range, else what is nearest to 1."""
-    if given is not None:
-        return given
+    if given is not None or p.default is not None:
+        return p.default if given is None else given
     if p.var.shape:
         raise AdError(f"a page needs a value for '{p.name}', whose shape it shows", help=f"--at '{p.name}=@FILE.npy'")
     if p.var.integer:
         raise AdError(f"a page needs a value for '{p.name}', an integer", help=f"--at {p.name}=3")
-    if p.default is not None:
-        return p.default
     low, high = (-inf if p.low is None else p.low), (inf if p.high is None else p.high)
     about = float(f"{low / 2 + high / 2:.12g}") if isfinite(low) and isfinite(high) else 1.0
     return min(max(about, low), high)
@@ -194,7 +192,7 @@ class Document:
         return {**found, "made": made} if made else found
 
     def input(self, p: Param) -> Json:
-        given = {"default": p.default, "low": p.low, "high": p.high}
+        given = {"default": None if p.var.shape else p.default, "low": p.low, "high": p.high}
         return {"name": p.name, "shape": self.shape(p.var), "integer": p.var.integer,
                 "start": plain(self.values[p.name]) if p.var.shape else as_json(float(self.values[p.name])),
                 "fixed": p.name in self.counts,

@@ -12,6 +12,7 @@ from adcli.input.values import json_number, malformed, one_text, value
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import composed
 from adcli.output.standard import opened
+from adcli.readers.front import decoder, foreign, read
 
 TABLES = (".csv", ".tsv", ".tab", ".parquet")
 """Suffixes of files of rows."""
@@ -26,10 +27,16 @@ LONGEST_POINT = 80
 def file_points(path: str, kinds: Mapping[str, int]) -> list[dict[str, Any]]:
     """Points from a JSON file: an object, a list of objects, or one object a line; results of adcli are read by their `at`.
 
-    Where there are tensors an .npz is a point too, and nested lists are tensors. `kinds` are the `ranks` of the inputs.
+    A program has the values that it begins with, as a model in a .nl file has. Where there are tensors an .npz is a point too,
+    and nested lists are tensors. `kinds` are the `ranks` of the inputs.
     """
     if not path:
         raise AdError("'@' needs a file name", help="write --at @points.json")
+    if asked := foreign(path, None):
+        from adcli.lang.lower.frontend import parse_source
+        with opened(path) as file:
+            program = parse_source(read(decoder(asked)(file.read(), path), asked))
+        return [{p.name: p.default for p in program.params if p.default is not None}]
     if kinds and path.lower().endswith(".npz"):
         from adcli.input.arrays import read_npz
         return [dict(read_npz(path))]

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from adcli.lang.ir.errors import AdError, Source, alike
@@ -58,17 +58,19 @@ def read_source(program: str | None, expressions: tuple[str, ...], language: str
                 at: Sequence[str] = (), equations: bool = False) -> Source:
     """The text of the program: a file, standard input, or the -e lines, which may be `equations`. One in another `language` is
     read as a program; `at` is the point that is asked for, whose values have ranks."""
-    from adcli.readers.front import foreign, read
+    from adcli.readers.front import decoder, foreign, read
     asked = foreign(program, language)
-    if asked is None or expressions:
-        return own_source(program, expressions, equations)
+    asked = None if expressions else asked
+    source = own_source(asked.path if asked else program, expressions, decoder(asked), equations)
+    if asked is None:
+        return source
     from adcli.input.known import known_of
-    return read(own_source(asked.path, ()), asked, *known_of(at))
+    return read(source, asked, *known_of(at))
 
 
-def own_source(program: str | None, expressions: tuple[str, ...], equations: bool = False) -> Source:
+def own_source(program: str | None, expressions: tuple[str, ...], decode: Callable[[bytes, str], Source],
+               equations: bool = False) -> Source:
     """A text as it stands."""
-    from adcli.lang.syntax.source import decode
     if program is not None and expressions:
         raise both_given(program)
     if expressions:

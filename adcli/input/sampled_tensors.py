@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from itertools import cycle
 
 import numpy as np
@@ -129,6 +130,9 @@ def drawn(r: random.Random, p: Param, sizes: Sizes, limits: Mapping[Atom, int], 
           heavy: bool) -> object:
     """One input."""
     shape = tuple([number(x, sizes) for x in p.var.shape])
+    if shape and p.default is not None:   # a table of the program, or numbers about those that it begins with
+        return np.array([drawn_number(r, replace(p, default=x), spread, negative) for x in p.default]) if p.active and (
+            not p.var.integer) else p.default
     if p.var.integer:
         low, high = (0, limits.get(p.var, SUBSCRIPTS) - 1) if p.low is None or p.high is None else (int(p.low), int(p.high))
         if p.name in sizes:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import NamedTuple
 
@@ -17,7 +17,8 @@ class SourceReader(NamedTuple):
 
 
 READERS = {"python": SourceReader((".py", ".pyi"), "from_python.module"),
-           "c": SourceReader((".c", ".h"), "from_c.module")}
+           "c": SourceReader((".c", ".h"), "from_c.module"),
+           "nl": SourceReader((".nl",), "from_nl.module")}
 """The languages that are read, by the word for --from."""
 
 
@@ -46,6 +47,14 @@ def foreign(program: str | None, language: str | None) -> AskedSource | None:
 
 def by_suffix(path: str) -> str | None:
     return next((name for name, row in READERS.items() if path.endswith(row.suffixes)), None)
+
+
+def decoder(asked: AskedSource | None) -> Callable[[bytes, str], Source]:
+    """The function that makes a text of the bytes of a file: that of its reader, if it has one."""
+    from adcli.lang.syntax.source import decode
+    module = import_module(f"adcli.{READERS[asked.language].module}") if asked else None
+    made: Callable[[bytes, str], Source] = getattr(module, "decode", decode)
+    return made
 
 
 def read(source: Source, asked: AskedSource, values: Mapping[str, object] = {}, ranks: Mapping[str, int] = {}) -> Source:

@@ -18,7 +18,7 @@ from adcli.command.options import (
     quiet_option,
     takes,
 )
-from adcli.command.usage import WHAT, Command, OneOf
+from adcli.command.usage import OTHER, WHAT, Command, OneOf
 from adcli.input.points import located, require_point
 from adcli.input.settings import Options
 from adcli.lang.lower.frontend import parse_source
@@ -44,6 +44,7 @@ class MinimizeOptions(Options):
     solver: str = "auto"
     fmt: str | None = None
     hexadecimal: bool = False
+    ampl: bool = False
 
 
 @click.command("minimize", cls=Command,
@@ -65,6 +66,7 @@ class MinimizeOptions(Options):
 @hexadecimal_option
 @output_option
 @quiet_option
+@option(OTHER, "-AMPL", "ampl", is_flag=True, help="Write the solution of FILE.nl to FILE.sol, as AMPL and Pyomo ask for it.")
 @takes(MinimizeOptions)
 def command(options: MinimizeOptions) -> int:
     """Find where an output is least, from the start that --at gives.
@@ -81,8 +83,10 @@ def command(options: MinimizeOptions) -> int:
     from adcli.numerics.vectors import load_scipy
     load_scipy()
     from adcli.numerics.optimality import outside
+    from adcli.solvers import ampl
     from adcli.solvers import minimize_report as report
     from adcli.solvers.minimize import advice, minimize, stated
+    model = ampl.refuse_whole_numbers(program.source and program.source.origin) if options.ampl else None
     progress, found = Progress(None, shown=not options.quiet), []
 
     def watch(iteration: int, evaluation: int, value: float, conditions: np.ndarray, bounds: Bounds) -> None:
@@ -101,6 +105,9 @@ def command(options: MinimizeOptions) -> int:
     progress.clear()
     best = min(found, key=lambda pair: (pair[1].found.rank[0], pair[0].sign * pair[1].found.f))
     told = report.Report(program, *best, tuple(optimum for _, optimum in found))
+    if model is not None:
+        ampl.answer(told, model)
+        return 0
     number = number_format(options.fmt, options.hexadecimal)
     with packed_destination(options.output) as out:
         write_points(out, {"json": report.as_json, "csv": report.as_csv, "text": report.as_text}[options.form](told, number))

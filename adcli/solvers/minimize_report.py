@@ -76,6 +76,12 @@ class Report:
         return self.optimum.found.verdict in (MINIMUM, NOT_UNIQUE, NOT_STRICT, STATIONARY) and not self.rough
 
     @property
+    def far(self) -> bool:
+        """True if the point is far from the start."""
+        start = np.maximum(1.0, np.max(np.abs(self.problem.start), initial=0.0))
+        return bool(np.max(np.abs(self.optimum.found.x), initial=0.0) > FAR * start)
+
+    @property
     def gradient(self) -> float:
         """The largest component of the gradient of the Lagrangian."""
         return float(np.max(np.abs(self.optimum.found.residual), initial=0.0))
@@ -194,8 +200,7 @@ class Report:
         flat = [name for name, x, d in zip(function.names, found.residual, moved, strict=False) if x == 0 and abs(d) > 1e-6]
         if found.verdict == FLAT and flat and scalars:
             yield from no_influence(function.program, function.names, self.at, flat)[1]
-        start = np.maximum(1.0, np.max(np.abs(self.problem.start), initial=0.0))
-        if found.verdict in (MOVING, NOT_FINITE) and np.max(np.abs(found.x), initial=0.0) > FAR * start:
+        if found.verdict in (MOVING, NOT_FINITE) and self.far:
             yield (f"note: {self.objective} still {self.verb} at {point_text(function.components, found.x)}: it may have no"
                    f" {self.word}; bounds are declared as 'input x in [0, 10]'")
 

@@ -128,7 +128,7 @@ class _Builder:
 
     def input(self, p: Param) -> None:
         said = self.said(p.var)
-        default = f" = {number(p.default)}" if p.default is not None and not said.lines else ""
+        default = f" = {number(p.default)}" if p.default is not None and not p.var.shape and not said.lines else ""
         title = ("int32 " if p.var.integer else "") + p.name + (shape_text(p.var.shape) if p.var.shape else "") + default
         self.add(Node(INPUT, (*wrapped(title), *said.lines), p.var in self.derived.values, mark=said.mark), (p.var,))
 

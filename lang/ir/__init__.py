@@ -234,7 +234,7 @@ class Equation(Generic[Op]):
 
 @record
 class Param:
-    """An input: a `default` where it has one, a `low`..`high` range to sample and to check.
+    """An input: a `default` where it has one (of a tensor an array), a `low`..`high` range to sample and to check.
 
     `active` is false for `param` inputs, which are differentiated only where named. `seed` names the input or output
     whose tangent or cotangent this is: an exact zero there drops its contributions (SEMANTICS, the zero rule).
@@ -242,7 +242,7 @@ class Param:
 
     var: Var
     name: str
-    default: float | None = None
+    default: Any = None
     low: float | None = None
     high: float | None = None
     active: bool = True

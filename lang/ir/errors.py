@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import field
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from adcli.lang.ir.records import value_record
 
@@ -63,7 +63,11 @@ class Fix(NamedTuple):
 
 
 class SourceOrigin:
-    """The text in another language that a program was made of."""
+    """The text in another language that a program was made of, the `data` that it has for inputs, as their defaults, and notes
+    on it."""
+
+    data: Mapping[str, Any] = MappingProxyType({})
+    notes: Sequence[Note] = ()
 
     def shown(self, text: str, span: Span) -> tuple[Source, Span]:
         """The text that was read, and the part of it that a part of the program's text came from."""

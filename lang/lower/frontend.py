@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from adcli.lang.expressions.inline import Template
 from adcli.lang.expressions.scope import Context
-from adcli.lang.ir import Program
+from adcli.lang.ir import Param, Program
 from adcli.lang.ir.errors import AdError, Source, together
 from adcli.lang.ir.records import paused
 from adcli.lang.lower.library import prelude
@@ -47,7 +47,8 @@ def parse(text: str, name: str = "<text>", exact_order: bool = False, checkpoint
 
 def parse_source(source: Source) -> Program:
     """The same for a text that `decode` has made."""
-    return by_lines(source) or tree_and_program(source)[1]
+    program = by_lines(source)
+    return with_origin(program) if program else tree_and_program(source)[1]
 
 
 @paused()
@@ -71,7 +72,19 @@ def tree_and_program(source: Source) -> tuple[Tree, Program]:
     if program is None:
         assert error is not None
         raise error
-    return tree, program
+    return tree, with_origin(program)
+
+
+def with_origin(program: Program) -> Program:
+    """The program with the notes and the defaults that the text it was made of has."""
+    origin = program.source.origin if program.source else None
+    if origin is None:
+        return program
+    return replace(program, params=with_defaults(program.params, origin.data), notes=(*program.notes, *origin.notes))
+
+
+def with_defaults(params: Sequence[Param], data: Mapping[str, object]) -> tuple[Param, ...]:
+    return tuple([replace(p, default=data[p.name]) if p.name in data else p for p in params])
 
 
 def read_through(source: Source) -> tuple[Tree, Program | None, AdError | None]:
