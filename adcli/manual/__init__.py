@@ -5,6 +5,7 @@ functions, distributions and samples is made from their tables and from the samp
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,8 +20,6 @@ REFERENCE = ("verbs", "language", "tensors", "functions", "sources", "points", "
 TOPICS = GUIDES + REFERENCE
 """The chapters, in the order in which they are read."""
 FOLDER = Path(__file__).parent
-LINE = 57
-"""Characters of the summary of a sample, beside its name on a line of 80."""
 
 
 def source(topic: str) -> str:
@@ -66,11 +65,10 @@ def samples() -> list[Path]:
 
 
 def summary(path: Path) -> str:
-    """The first sentence of a sample, or as much of it as fits a line."""
+    """The first sentence of a sample."""
     comment: list[str] = []
     for line in path.read_text(encoding="utf-8").splitlines():
         if not line.startswith("# "):
             break
         comment.append(line[2:])
-    sentence = " ".join(comment).partition(". ")[0].rstrip(".")
-    return sentence if len(sentence) <= LINE else f"{sentence[:LINE - 1].rpartition(' ')[0].rstrip(',')} …"
+    return re.split(r"(?<![A-Z])\. ", " ".join(comment))[0].rstrip(".")   # not behind an initial

@@ -80,12 +80,13 @@ def test_the_list_of_topics_and_a_wrong_one():
     assert (ended.code, ended.out, ended.err) == (2, "", "adcli: error: no topic 'tensros'\nhelp: did you mean 'tensors'?\n")
 
 
-def test_the_samples_are_listed_a_line_each(monkeypatch):
+def test_the_samples_are_listed_with_their_whole_first_sentence(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     listed = succeeds("help", "samples").out
     for path in samples():
         assert re.search(rf"^  {path.name} +\S.*$", listed, re.M), path.name
     assert str(samples()[0].parent) in re.sub(r"\s", "", listed)
+    assert "…" not in listed
     assert len(samples()) == len(re.findall(r"^  \S+\.ad ", listed, re.M)) == len(list((ROOT / "samples").glob("*.ad")))
 
 
