@@ -202,41 +202,43 @@ class Addresses(FunctionWriter):
         return self.place(level, f"mul nsw i64 {text}, {factor}", ("*", text, factor))
 
     def gathered(self, s: Read, tensor: Atom, d: int) -> Placed:
-        """An integer that is a subscript. One that is outside raises the flag and is taken for 0, so that nothing outside is
+        """A whole number that is a subscript. One that is outside raises the flag and is taken for 0, so that nothing outside is
         touched; the result is thrown away then."""
         source = self.schedule.args[s.arg]
+        assert isinstance(source, Var)
         at, level = self.address(source, s.subscripts, 0)
         level = max(level, self.floor)
-        if isinstance(source, Var) and source.whole:
-            return self.whole_number(s, source, at, level, tensor, d), level
-        got = self.place(level, f"load {self.env.integer}, ptr {at}", ("integer", at))
-        if self.env.integer != "i64":
-            got = self.place(level, f"sext {self.env.integer} {got} to i64", ("wide", got))
+        got = self.place(level, f"load {self.kind(source)}, ptr {at}, align {self.alignment(source)}", ("subscript", at))
         key = ("checked", got, tensor, d)
-        if key in self.frames[level].known:
-            return self.frames[level].known[key], level
-        extent, _ = self.number(shape_of(tensor)[d])
-        inside = self.place(level, f"icmp ult i64 {got}, {extent}")
-        self.raise_flag(level, inside, got, at, source)
-        self.env.gathers.append((self.equation, s, tensor, d))
-        return self.place(level, f"select i1 {inside}, i64 {got}, i64 0", key), level
+        if key not in self.frames[level].known:
+            number, inside, got = self.inside(level, got, source, tensor, d, 1)
+            self.raise_flag(level, inside, self.word(level, got, source), at, source)
+            self.env.gathers.append((self.equation, s, tensor, d))
+            self.frames[level].known[key] = number
+        return self.frames[level].known[key], level
 
-    def whole_number(self, s: Read, source: Var, at: str, level: int, tensor: Atom, d: int) -> str:
-        """A subscript that was computed: a number, which may be NaN or infinite. The flag gets it as a double."""
-        real = self.scalar
-        got = self.place(level, f"load {real}, ptr {at}, align {self.bytes}", ("number", at))
-        key = ("checked", got, tensor, d)
-        if key in self.frames[level].known:
-            return self.frames[level].known[key]
-        extent = self.place(level, f"sitofp i64 {self.number(shape_of(tensor)[d])[0]} to {real}")
-        natural = self.place(level, f"fcmp oge {real} {got}, 0.0")
-        below = self.place(level, f"fcmp olt {real} {got}, {extent}")
-        inside = self.place(level, f"and i1 {natural}, {below}")
-        double = got if real == "double" else self.place(level, f"fpext {real} {got} to double")
-        self.raise_flag(level, inside, self.place(level, f"bitcast double {double} to i64"), at, source)
-        self.env.gathers.append((self.equation, s, tensor, d))
-        chosen = self.place(level, f"select i1 {inside}, {real} {got}, {real} 0.0")
-        return self.place(level, f"fptosi {real} {chosen} to i64", key)
+    def inside(self, level: int, got: str, source: Var, tensor: Atom, d: int, lanes: int) -> tuple[str, str, str]:
+        """So many subscripts that are read as integers, 0 for those outside of a dimension; True for those inside; and what was
+        read: integers, or numbers that were computed, which may be NaN or infinite."""
+        kind, truth, extent = vector("i64", lanes), vector("i1", lanes), self.number(shape_of(tensor)[d])[0]
+        if not source.whole:
+            if self.env.integer != "i64":
+                got = self.place(level, f"sext {vector(self.env.integer, lanes)} {got} to {kind}", ("wide", got))
+            inside = self.place(level, f"icmp ult {kind} {got}, {self.spread_integer(extent, 0) if lanes > 1 else extent}")
+            return self.place(level, f"select {truth} {inside}, {kind} {got}, {kind} zeroinitializer"), inside, got
+        real, limit = vector(self.scalar, lanes), self.place(0, f"sitofp i64 {extent} to {self.scalar}", ("as number", extent))
+        natural = self.place(level, f"fcmp oge {real} {got}, zeroinitializer")
+        below = self.place(level, f"fcmp olt {real} {got}, {self.spread(limit, 0) if lanes > 1 else limit}")
+        inside = self.place(level, f"and {truth} {natural}, {below}")
+        chosen = self.place(level, f"select {truth} {inside}, {real} {got}, {real} zeroinitializer")
+        return self.place(level, f"fptosi {real} {chosen} to {kind}"), inside, got
+
+    def word(self, level: int, got: str, source: Var) -> str:
+        """A subscript as the flag has it: an integer, or a double."""
+        if not source.whole:
+            return got
+        double = got if self.scalar == "double" else self.place(level, f"fpext {self.scalar} {got} to double")
+        return self.place(level, f"bitcast double {double} to i64")
 
     def raise_flag(self, level: int, inside: str, got: str, at: str, source: Atom) -> None:
         """Keep the number of the gather, the integer and its place, of the first one that is outside."""

@@ -8,7 +8,7 @@ from adcli.codegen.loops.addresses import Addresses
 from adcli.codegen.nests.schedule import CONSECUTIVE, indices, movement
 from adcli.codegen.rows.frames import Placed
 from adcli.codegen.rows.instructions import suffix, vector
-from adcli.lang.ir import Atom, Var, shape_of
+from adcli.lang.ir import Atom, Var
 from adcli.lang.ir.affine import affine
 from adcli.lang.operations.comprehension import Read, Subscript
 
@@ -63,28 +63,16 @@ class Gathers(Addresses):
 
     def read_subscripts(self, s: Read, tensor: Atom, d: int, t: int, u: int) -> Placed:
         """A register of subscripts that are read; those outside raise the flag and are taken for 0."""
-        source, kind, truth = self.schedule.args[s.arg], vector("i64", self.lanes), vector("i1", self.lanes)
+        source = self.schedule.args[s.arg]
         assert isinstance(source, Var)
         got, level = self.read_register(source, s.subscripts, t, u)
         key = ("checked", got, tensor, d)
-        if key in self.frames[level].known:
-            return self.frames[level].known[key], level
-        extent = self.number(shape_of(tensor)[d])[0]
-        if source.whole:
-            limit = self.place(0, f"sitofp i64 {extent} to {self.scalar}", ("as number", extent))
-            natural = self.place(level, f"fcmp oge {self.real} {got}, zeroinitializer")
-            below = self.place(level, f"fcmp olt {self.real} {got}, {self.spread(limit, 0)}")
-            inside = self.place(level, f"and {truth} {natural}, {below}")
-            chosen = self.place(level, f"select {truth} {inside}, {self.real} {got}, {self.real} zeroinitializer")
-            number = self.place(level, f"fptosi {self.real} {chosen} to {kind}", key)
-        else:
-            if self.env.integer != "i64":
-                got = self.place(level, f"sext {vector(self.env.integer, self.lanes)} {got} to {kind}", ("wide", got))
-            inside = self.place(level, f"icmp ult {kind} {got}, {self.spread_integer(extent, 0)}")
-            number = self.place(level, f"select {truth} {inside}, {kind} {got}, {kind} zeroinitializer", key)
-        self.check(level, inside, got, s, (t, u))
-        self.env.gathers.append((self.equation, s, tensor, d))
-        return number, level
+        if key not in self.frames[level].known:
+            number, inside, got = self.inside(level, got, source, tensor, d, self.lanes)
+            self.check(level, inside, got, s, (t, u))
+            self.env.gathers.append((self.equation, s, tensor, d))
+            self.frames[level].known[key] = number
+        return self.frames[level].known[key], level
 
     def check(self, level: int, inside: str, got: str, s: Read, register: tuple[int, int]) -> None:
         """Raise the flag for the first lane that is not inside; the register is one of a tile."""
@@ -103,13 +91,8 @@ class Gathers(Addresses):
         else:
             places, _ = self.lanes_at(source, s.subscripts, *register)
             at = self.place(level, f"extractelement {vector('ptr', self.lanes)} {places}, i64 {lane}")
-        if source.whole:
-            one = self.place(level, f"extractelement {self.real} {got}, i64 {lane}")
-            double = one if self.scalar == "double" else self.place(level, f"fpext {self.scalar} {one} to double")
-            one = self.place(level, f"bitcast double {double} to i64")
-        else:
-            one = self.place(level, f"extractelement {vector('i64', self.lanes)} {got}, i64 {lane}")
-        self.raise_flag(level, self.place(level, f"icmp eq {bits} {mask}, 0"), one, at, source)
+        one = self.place(level, f"extractelement {self.real if source.whole else vector('i64', self.lanes)} {got}, i64 {lane}")
+        self.raise_flag(level, self.place(level, f"icmp eq {bits} {mask}, 0"), self.word(level, one, source), at, source)
 
     def masked(self, action: str, where: str, pointer: str, mask: str, atom: Var) -> str:
         """Elements where the mask allows it, 1 elsewhere."""
