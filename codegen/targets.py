@@ -52,6 +52,7 @@ TARGETS = {
                      ("symbol", "precision")),
     "js": Target("a module of JavaScript", "scripts.javascript:emit", ("symbol",), "scripts.javascript"),
     "python": Target("a module of Python for NumPy", "scripts.python:emit", ("symbol",), "scripts.python"),
+    "matlab": Target("a function of MATLAB and Octave", "scripts.matlab:emit", ("symbol",), "scripts.matlab"),
     "rust": Target("a module of Rust", "scripts.rust:emit", ("symbol",), "scripts.rust"),
     "latex": Target("equations of LaTeX", "documents.latex:emit", ()),
     "dot": Target("a graph for Graphviz", "documents.dot:emit", ("symbol",)),

@@ -67,7 +67,7 @@ def results(back_end: BackEnd, asked: Cases, folder: pathlib.Path) -> Iterator[t
             for point, ours, theirs in zip(at, rows, expected, strict=True):
                 assert all(map(same, ours, theirs)), (print_program(p), point, ours, theirs)
     for (p, at), rows in zip(asked, found, strict=True):
-        for point, row in zip(at, rows, strict=True):
+        for point, row in zip(at, rows, strict=True) if ... not in rows else ():   # the language lacks an operation
             yield p, dict(zip([x.name for x in p.params], point, strict=True)), row
 
 

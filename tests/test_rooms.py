@@ -53,7 +53,7 @@ TESTED_AS = {
     "lang/sizes/test_in_bounds.py": ("lang/sizes/binding",),
     "lang/ir/test_primitives.py": (
         "lang/ir/rule_programs", "lang/ir/special_*", "lang/formulas/*"),
-    "codegen/modules/test_runtime.py": ("codegen/nests/*", "codegen/loops/*", "codegen/modules/*"),
+    "codegen/modules/test_runtime.py": ("codegen/nests/*", "codegen/loops/*", "codegen/modules/*", "codegen/rows/frames"),
     "codegen/modules/test_matrices.py": ("codegen/matrices/*",),
     "codegen/c/test_array_functions.py": (
         "codegen/c/loop_nests", "codegen/c/matrix_functions", "codegen/c/plan", "codegen/library/standalone"),
@@ -62,10 +62,10 @@ TESTED_AS = {
     "codegen/rows/test_instructions.py": ("codegen/machine/veclib",),
     "codegen/scripts/test_nested_arrays.py": ("codegen/scripts/numpy_nests",),
     "codegen/scripts/test_languages.py": ("codegen/c/language", "codegen/scripts/javascript", "codegen/scripts/python",
-                                                "codegen/scripts/rust"),
+                                                "codegen/scripts/rust", "codegen/scripts/matlab"),
     "codegen/rows/test_tiers.py": ("codegen/rows/tier_up",),
     "codegen/rows/test_interpreted.py": ("codegen/rows/compiled",),
-    "codegen/builtins/test_direct.py": ("codegen/builtins/call*",),
+    "codegen/builtins/test_direct.py": ("codegen/builtins/calls", "codegen/builtins/layout", "codegen/rows/translator"),
     # What only commands reach.
     "test_programs.py": ("lang/passes/pipeline",),
     "adcli/api/test_function.py": ("codegen/machine/workers",),

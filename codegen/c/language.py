@@ -45,11 +45,11 @@ class Language:
     constants, operations by their `spelling` in
     the primitive table, `declaration` of a value by its name and text, and comments.
 
-    For loops over elements: a `loop` of its index, where it begins and ends, and the tests that it goes on; the beginnings of a
-    `test` and of declarations of a whole number, a constant and a variable; an integer as a number and as a subscript, the
-    statement `required` of a subscript, an `element` of an array and the `part` from one on, and the texts of whole
-    `expressions`. In scripts also `definitions` of operations by others, and a `function` of its name, parameters, statements
-    and value.
+    For loops over elements: a `loop` of its index, where it begins and ends, and the tests that it goes on; what `opens` and
+    `closes` a statement with others in it, the beginnings of a `test` and of declarations of a whole number, a constant and a
+    variable; an integer as a number and as a subscript, the statement `required` of a subscript, an `element` of an array and the
+    `part` from one on, the statement that a place is `added` to by an operator, and the texts of whole `expressions`. In scripts
+    also `definitions` of operations by others, and a `function` of its name, parameters, statements and value.
     """
 
     name: str
@@ -72,6 +72,9 @@ class Language:
     required: str = ""
     element: str = "{}[{}]"
     part: str = ""
+    added: str = "{} {}= {};"
+    opens: str = " {"
+    closes: str = "}"
     prefix: str = ""
     library: Iterable[str] = ()
     definitions: Definitions | None = None

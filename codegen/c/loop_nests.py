@@ -88,7 +88,7 @@ class BoxLoops(ABC):
         self.made.append(INDENT * self.depth + line)
 
     def begin(self, head: str) -> None:
-        self.say(head + " {")
+        self.say(head + self.language.opens)
         self.depth += 1
 
     def loop(self, x: LoopHead) -> None:
@@ -102,7 +102,7 @@ class BoxLoops(ABC):
     def close(self, depth: int) -> None:
         while self.depth > depth:
             self.depth -= 1
-            self.say("}")
+            self.say(self.language.closes)
 
     def local(self, hint: str) -> str:
         """A name for something here: outside of all loops one that no other nest has."""
@@ -164,7 +164,7 @@ class BoxLoops(ABC):
             if atom.whole:
                 zero = self.language.number(0.0)[0]
                 self.say(self.language.required.format(f"{integer} >= {zero} && {integer} < {self.real(extent)[0]}"))
-            self.say(f"{self.language.whole} {at} = {self.language.as_subscript.format(integer)};")
+            self.say(f"{self.language.whole}{at} = {self.language.as_subscript.format(integer)};")
             if not atom.whole:
                 self.check((at, ATOM), extent)
         return self.gathers[key], ATOM
@@ -224,7 +224,7 @@ class Loops(BoxLoops):
         target = self.f.values[self.out] if scalar else self.place(self.out, self.op.write)
         if inner or left:
             total = target if scalar else self.local(ACCUMULATORS[self.op.reduction])
-            self.say(f"{self.language.variable} {total} = {self.start()[0]};")
+            self.say(f"{self.language.variable}{total} = {self.start()[0]};")
             depth = self.depth
             self.point(inner, left, total)
             self.close(depth)
@@ -235,9 +235,9 @@ class Loops(BoxLoops):
             start = self.start()
             given = value if self.op.reduction == "=" else self.combined(start, value)
             if start[0] == target and self.op.reduction in LEVELS:
-                self.say(f"{target} {self.op.reduction}= {value[0]};")
+                self.added(target, value)
             else:
-                self.say(f"{f'{self.language.constant} ' if scalar else ''}{target} = {given[0]};")
+                self.say(f"{self.language.constant if scalar else ''}{target} = {given[0]};")
         self.close(0)
 
     def scattered(self) -> None:
@@ -260,10 +260,15 @@ class Loops(BoxLoops):
         match self.op.reduction:
             case "=":
                 self.say(f"{target} = {value[0]};")
-            case "+" | "*" as sign:
-                self.say(f"{target} {sign}= {value[0]};")
+            case "+" | "*":
+                self.added(target, value)
             case _:
                 self.say(f"{target} = {self.combined((target, ATOM), value)[0]};")
+
+    def added(self, target: str, value: Piece) -> None:
+        """Combine a value with what is at a place, by an operator."""
+        level = LEVELS[self.op.reduction]
+        self.say(self.language.added.format(target, self.op.reduction, value[0], enclosed(value, level + 1)))
 
     def start(self) -> Piece:
         """The initial value of an element."""
@@ -287,7 +292,7 @@ class Loops(BoxLoops):
             piece = self.source(s)
             if own.uses[p.var] > 1 and piece[0] != self.plain_name(s):
                 name = self.local(self.hint(s))
-                self.say(f"{self.language.constant} {name} = {piece[0]};")
+                self.say(f"{self.language.constant}{name} = {piece[0]};")
                 piece = name, ATOM
             if own.uses[p.var] > 1:
                 own.names[p.var] = piece[0]
@@ -338,7 +343,7 @@ class MatrixLoops(BoxLoops):
         elif self.op.shape:
             self.say(f"{self.place(self.out, self.op.write)} = {call};")
         else:
-            self.say(f"{self.language.constant} {self.f.values[self.out]} = {call};")
+            self.say(f"{self.language.constant}{self.f.values[self.out]} = {call};")
         self.close(0)
 
     def arguments(self) -> list[str]:
@@ -374,10 +379,10 @@ class LoopStatements(TensorStatements):
         loop = self.loops[e.outs[0]]
         yield from self.comment(e)
         assert self.language.loop is not None
-        yield self.language.loop(self.head(loop))[0] + " {"
+        yield self.language.loop(self.head(loop))[0] + self.language.opens
         for inner in loop.equations:
             yield from (INDENT + line for line in self.lines_of(inner, None, inner.outs[0] in loop.histories))
-        yield "}"
+        yield self.language.closes
 
     def head(self, loop: StepLoop) -> LoopHead:
         """The steps from the first to the last, or down from there."""

@@ -157,7 +157,7 @@ def language(precision: Precision) -> Language:
         declaration=lambda var, name, text: f"const {'int' if var.truth else real} {name} = {text};",
         comment=lambda lines: comment(lines).splitlines(),
         expressions=lambda names, helpers: WholeNumbers(names, helpers.function), loop=counting("ptrdiff_t"),
-        whole="const ptrdiff_t", constant=f"const {real}", variable=real, as_number=f"({real}){{}}",
+        whole="const ptrdiff_t ", constant=f"const {real} ", variable=f"{real} ", as_number=f"({real}){{}}",
         as_subscript="(ptrdiff_t){}", required="if (!({})) return 1;", part="&{}[{}]")
 
 

@@ -302,7 +302,7 @@ LANGUAGE = Language(
     declaration=lambda var, name, text: f"const {name} = {text};", function=function,
     comment=lambda lines: commented(lines, "//").splitlines(),
     expressions=lambda names, helpers: ScriptNumbers(names, {"least": "Math.min", "greatest": "Math.max"}.__getitem__),
-    loop=counting("let"), whole="const", constant="const", variable="let", part="{}.subarray({})",
+    loop=counting("let"), whole="const ", constant="const ", variable="let ", part="{}.subarray({})",
     required='if (!({})) throw new RangeError("a subscript that is read is outside");')
 
 

@@ -58,7 +58,7 @@ class ScriptTensors(TensorStatements):
         for p in self.given.params:
             for d, extent in enumerate(p.var.shape):
                 if (p.name, d) not in self.bound_by:
-                    size, found = self.whole.text(extent), f"{self.shapes[p.name]}[{d}]"
+                    size, found = self.whole.text(extent), self.extent(p.name, d)
                     test = f"{self.given_or(found, size) if d else found} {self.equal} {size}"
                     yield self.required(test, f"dimension {d} of {p.name} is not {text(extent)}")
 
@@ -70,18 +70,22 @@ class ScriptTensors(TensorStatements):
             first = min(alone, key=lambda place: place[1] > 0)
             self.bound_by.add(first)
             places = [first] if first[1] == 0 else alone
-            return self.first_given([f"{self.shapes[tensor]}[{d}]" for tensor, d in places], first[1] == 0)
+            return self.first_given([self.extent(*place) for place in places], first[1] == 0)
         for extent, tensor, d in extents:
             c = extent.coefficient(name)
             rest = extent - affine(name) * c
             if c and name not in atoms(rest) and atoms(rest) <= {*self.counted, *self.known}:
-                found = f"{self.shapes[tensor]}[{d}]"
+                found = self.extent(tensor, d)
                 found = self.given_or(found, "0") if d else found
                 return self.whole.quotient(f"({found} - {enclosed(self.whole.size(rest), PRODUCT)})", c)[0]
         raise AdError(f"the size {name} is no extent of an input by itself", None,
                       f"declare an input with the extent {name} alone", self.given.source)
 
     equal = "=="
+
+    def extent(self, name: str, d: int) -> str:
+        """The extent of dimension d of an input."""
+        return f"{self.shapes[name]}[{d}]"
 
     def given_or(self, extent: str, size: str) -> str:
         """An extent, or what it has to be where nested arrays do not say it, behind an extent of 0."""

@@ -111,7 +111,7 @@ LANGUAGE = Language(
     declaration=lambda var, name, text: f"let {name} = {text};", comment=lambda lines: commented(lines, "//").splitlines(),
     expressions=lambda names, helpers: WholeNumbers(names, {"floor": "isize::div_euclid", "least": "isize::min",
                                                             "greatest": "isize::max"}.__getitem__),
-    loop=loop, test="if {}", whole="let", constant="let", variable="let mut", as_number="({} as f64)",
+    loop=loop, test="if {}", whole="let ", constant="let ", variable="let mut ", as_number="({} as f64)",
     as_subscript="({} as isize)", element="{}[({}) as usize]",
     required='if !({}) {{ return Err("a subscript that is read is outside"); }}')
 

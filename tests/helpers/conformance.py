@@ -32,10 +32,13 @@ from native_programs import WIDTHS
 from pages import in_node
 from script_programs import (
     NODE,
+    OCTAVE,
     RUSTC,
     flat,
+    in_octave,
     in_rust,
     run_in_node,
+    run_in_octave,
     run_in_python,
     run_in_rust,
     tensors_in_node,
@@ -96,6 +99,7 @@ BACK_ENDS = [
     BackEnd("js", run_in_node, NODE is not None),
     BackEnd("python", lambda folder, cases: run_in_python(cases)),
     BackEnd("rust", run_in_rust, RUSTC is not None),
+    BackEnd("matlab", run_in_octave, OCTAVE is not None),
     BackEnd("page", on_a_page, NODE is not None),
 ]
 IN_PARTS = [
@@ -163,6 +167,7 @@ TENSOR_BACK_ENDS = [
     TensorBackEnd("c", by_c, CC is not None),
     TensorBackEnd("js", partial(scripts, tensors_in_node), NODE is not None, nested=True),
     TensorBackEnd("rust", in_rust, RUSTC is not None),
+    TensorBackEnd("matlab", in_octave, OCTAVE is not None),
     TensorBackEnd("python", partial(scripts, lambda folder, *asked: tensors_in_python(*asked))),
 ]
 

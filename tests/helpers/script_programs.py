@@ -1,4 +1,4 @@
-"""Programs as modules of JavaScript, Python and Rust, run at points: one process for all."""
+"""Programs as modules of JavaScript, Python, Rust and MATLAB, run at points: one process for all."""
 from __future__ import annotations
 
 import json
@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from adcli.codegen.emission import EmitOptions
 from adcli.codegen.nests.layout import size_parameters
-from adcli.codegen.scripts import javascript, python, rust
+from adcli.codegen.scripts import javascript, matlab, python, rust
 from adcli.lang.ir import Param, Program
 from adcli.lang.ir.errors import AdError
 from c_tensors import Point as TensorPoint
 
-NODE, RUSTC = shutil.which("node"), shutil.which("rustc")
+NODE, RUSTC, OCTAVE = shutil.which("node"), shutil.which("rustc"), shutil.which("octave-cli")
 Point = Sequence[float]
 Cases = Sequence[tuple[Program, Sequence[Point]]]
 
@@ -160,10 +160,51 @@ def said(line: str) -> list[float] | None:
     return None if line == "refused" else [struct.unpack(">d", bytes.fromhex(x))[0] for x in line.split()]
 
 
+def in_octave(folder: pathlib.Path, programs: Sequence[Program], points: Sequence[Sequence[TensorPoint]]) -> list[list[Any]]:
+    """The same in Octave, which runs functions of MATLAB."""
+    main, made = ["1;"], set()
+    for k, (program, row) in enumerate(zip(programs, points, strict=True)):
+        try:
+            text = matlab.emit(program, [], EmitOptions(name=f"f{k}"))
+        except AdError as cannot:
+            assert "MATLAB has no" in cannot.message or "is no extent" in cannot.message
+            continue
+        made.add(k)
+        (folder / f"f{k}.m").write_text(text, encoding="utf-8")
+        found = ", ".join(f"r{n}" for n, _ in enumerate(program.results))
+        shown = [f"r = permute({r}, ndims({r}):-1:1); printf('%s ', num2hex(r(:)).'); " for r in found.split(", ")]
+        for at, _ in row:
+            main.append(f"try, [{found}] = f{k}({', '.join(array(at[p.name]) for p in program.params)}); {''.join(shown)}"
+                        "catch said, printf('refused'); end; printf('\\n');")
+    (folder / "main.m").write_text("\n".join(main), encoding="utf-8")
+    command = [str(OCTAVE), "-q", "--no-init-file", "main.m"]
+    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    lines = iter(ended.stdout.splitlines())
+    return [[said(" ".join(re.findall("refused|.{16}", next(lines).replace(" ", "")))) for _ in row] if k in made
+            else [...] * len(row) for k, row in enumerate(points)]
+
+
+def array(x: Any) -> str:
+    """A value as MATLAB writes it, numbers by their bits."""
+    a = np.asarray(x, float)
+    bits = "; ".join(f"'{struct.pack('>d', v).hex()}'" for v in a.ravel().tolist())
+    flat = f"hex2num([{bits}])" if a.size else "zeros(0, 1)"
+    return f"permute(reshape({flat}, {list(a.shape[::-1])}), {a.ndim}:-1:1)" if a.ndim > 1 else flat
+
+
+def run_in_octave(folder: pathlib.Path, programs: Cases) -> list[list[list[float]]]:
+    """The results of each program of scalars at each of its points."""
+    return in_octave(folder, *of_scalars(programs))
+
+
+def of_scalars(programs: Cases) -> tuple[list[Program], list[list[TensorPoint]]]:
+    return [program for program, _ in programs], [
+        [({p.name: x for p, x in zip(program.params, at, strict=True)}, {}) for at in rows] for program, rows in programs]
+
+
 def run_in_rust(folder: pathlib.Path, programs: Cases) -> list[list[list[float]]]:
     """The results of each program of scalars at each of its points."""
-    asked = [[({p.name: x for p, x in zip(program.params, at, strict=True)}, {}) for at in rows] for program, rows in programs]
-    return in_rust(folder, [program for program, _ in programs], asked)
+    return in_rust(folder, *of_scalars(programs))
 
 
 def flat(results: Any) -> list[float]:
