@@ -17,6 +17,8 @@ class WholeNumbers:
     """Texts of expressions; `names` are those of sizes, and of indices once they are bound. `function` gives the names of the
     functions floor(x, y), least(x, y) and greatest(x, y)."""
 
+    floored = False
+    """True where a quotient is the floor, whatever its sign."""
     times, gap = "*", " "
     both, either, negation = " && ", " || ", "!"
     """Between factors and around signs; and how tests are joined."""
@@ -85,12 +87,12 @@ class WholeNumbers:
                 return self.names[a], ATOM
 
     def floor(self, whole: Affine, divisor: int) -> Piece:
-        if self.natural(whole):
+        if self.floored or self.natural(whole):
             return self.quotient(enclosed(self.size(whole), PRODUCT), divisor)
         return f"{self.function('floor')}({self.text(whole)}, {divisor})", ATOM
 
     def quotient(self, whole: str, divisor: int) -> Piece:
-        """The floor of a quotient that is not negative."""
+        """The floor of a quotient, which is not negative unless all are `floored`."""
         return f"{whole} / {divisor}", PRODUCT
 
     def modulo(self, whole: Affine, by: Affine) -> Piece:

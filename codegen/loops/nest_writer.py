@@ -309,10 +309,7 @@ class NestWriter(IndexLoops):
         mask = self.present
         if mask is None or lanes == 1:
             return self.put(f"load {vector(self.scalar, lanes)}, ptr {at}, align {self.bytes}")
-        name, kind = f"llvm.masked.load.{suffix(self.scalar, self.lanes)}.p0", vector("i1", self.lanes)
-        self.env.declare(name, f"declare {self.real} @{name}(ptr, i32, {kind}, {self.real})")
-        one = self.vectors.constant(1.0)
-        return self.put(f"call {self.real} @{name}(ptr {at}, i32 {self.bytes}, {kind} {mask}, {self.real} {one})")
+        return self.put(self.masked("load", at, "ptr", mask, self.out))
 
 
 def side_by_side(f: NestWriter, last: Index, v: Index, blocks: int, neutral: str) -> None:

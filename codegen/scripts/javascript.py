@@ -36,9 +36,9 @@ from adcli.codegen.emission import EmitOptions, commented
 from adcli.codegen.rows.instructions import DEFINITIONS
 from adcli.codegen.rows.parts import alone, cut
 from adcli.lang.ir import Equation, Param, Primitive, Program, Var, has_tensors
-from adcli.lang.ir.affine import Affine, shape_text, text
+from adcli.lang.ir.affine import shape_text, text
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.notation import ATOM, INDENT, PRODUCT, UNARY, Piece, enclosed
+from adcli.lang.ir.notation import ATOM, INDENT, UNARY, Piece
 from adcli.lang.ir.notation import number as shortest
 from adcli.lang.ir.primitives import INDEX_POWER, TABLE, pow_
 
@@ -288,8 +288,7 @@ def function(name: str, parameters: Sequence[str], statements: Sequence[str], va
 class ScriptNumbers(WholeNumbers):
     """Expressions of sizes and indices, which are numbers like any others."""
 
-    def floor(self, whole: Affine, divisor: int) -> Piece:
-        return self.quotient(enclosed(self.size(whole), PRODUCT), divisor)
+    floored = True
 
     def quotient(self, whole: str, divisor: int) -> Piece:
         return f"Math.floor({whole} / {divisor})", ATOM

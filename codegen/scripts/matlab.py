@@ -151,13 +151,10 @@ def spelled(e: Equation, spelling: str, parts: Sequence[Piece]) -> Piece:
 class MatlabNumbers(WholeNumbers):
     """Expressions of sizes and indices, which are numbers like any others."""
 
-    negation = "~"
-
-    def floor(self, whole: Affine, divisor: int) -> Piece:
-        return self.quotient(self.text(whole), divisor)
+    negation, floored = "~", True
 
     def quotient(self, whole: str, divisor: int) -> Piece:
-        return f"floor(({whole}) / {divisor})", ATOM
+        return f"floor({whole} / {divisor})", ATOM
 
     def modulo(self, whole: Affine, by: Affine) -> Piece:
         return f"mod({self.text(whole)}, {self.text(by)})", ATOM

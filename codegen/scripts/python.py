@@ -289,9 +289,7 @@ class ArrayNumbers(WholeNumbers):
     """Expressions of sizes and indices, which may be arrays."""
 
     both, either, negation = " and ", " or ", "not "
-
-    def floor(self, whole: Affine, divisor: int) -> Piece:
-        return self.quotient(enclosed(self.size(whole), PRODUCT), divisor)
+    floored = True
 
     def modulo(self, whole: Affine, by: Affine) -> Piece:
         return f"{enclosed(self.size(whole), PRODUCT)} % {enclosed(self.size(by), UNARY)}", PRODUCT
