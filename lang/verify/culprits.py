@@ -123,8 +123,9 @@ def explains(parts: Sequence[float], cases: Sequence[Difference]) -> float | Non
         if abs(c.difference - (factor - 1) * x) > 2 * c.tolerance + MATCH * abs(c.difference):
             return None
     clear = [x for x, c in zip(parts, cases, strict=True) if abs(c.difference) > CLEAR * c.tolerance]
-    varied = max(map(abs, clear)) > (1 + 1e-3) * min(map(abs, clear)) or min(clear) < 0 < max(clear)
-    return factor if usual_one or (varied and len(clear) >= FEWEST_ODD) else None
+    varied = len(clear) >= FEWEST_ODD and (
+        max(map(abs, clear)) > (1 + 1e-3) * min(map(abs, clear)) or min(clear) < 0 < max(clear))
+    return factor if usual_one or varied else None
 
 
 def told(factor: float) -> str:

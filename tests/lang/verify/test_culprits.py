@@ -27,3 +27,7 @@ def test_a_part_explains_a_difference_at_every_point_or_not_at_all():
     assert [told(f) for f in (-1.0, 0.0, 2.0, 0.5, 3.0, 1/3, math.pi, 1 + 2**-30, 3.14159/math.pi)] == [
         "has the wrong sign", "is missing", "counts twice", "counts half", "counts 3 times", "counts 1/3 times",
         "counts 3.14159 times", "is too large by 9.3e-10 of itself", "is too small by 8.4e-07 of itself"]
+
+
+def test_a_difference_hardly_beyond_rounding_explains_nothing():
+    assert explains([1.0], [Difference({}, 3e-15, 1e-15)]) is None
