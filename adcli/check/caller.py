@@ -203,21 +203,25 @@ def arguments(function: Callable[..., Any], name: str, inputs: Sequence[str], ar
     order. A word of Python has an underscore behind it: lambda_."""
     from inspect import Parameter, signature
     try:
-        parameters = list(signature(function).parameters.values())
+        taken = signature(function)
     except (TypeError, ValueError):
         return None
-    plain = [p for p in parameters if p.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)]
-    needed = [p for p in plain if p.default is Parameter.empty]
+
+    def binds(*given: Any, **named: Any) -> bool:
+        try:
+            return taken.bind(*given, **named) is not None
+        except TypeError:
+            return False
+
+    parameters = list(taken.parameters.values())
     if any(p.kind is Parameter.VAR_KEYWORD for p in parameters) and (arrays or len(parameters) == 1):
         return {n: n for n in inputs}
     words = {n + "_" if iskeyword(n) else n: n for n in inputs}
-    known = {p.name: words[p.name] for p in plain if p.name in words and p.kind is not Parameter.POSITIONAL_ONLY}
-    keywords = any(p.kind is Parameter.KEYWORD_ONLY for p in needed)
-    if all(p.name in known for p in needed) and known and (arrays or keywords or len(known) > 1):
+    known = {p.name: words[p.name] for p in parameters if p.name in words and p.kind in (
+        Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)}
+    if known and binds(**known) and (arrays or len(known) > 1 or not binds(0)):
         return known
-    every = any(p.kind is Parameter.VAR_POSITIONAL for p in parameters)
-    fits = every or len(plain) >= len(inputs) >= len(needed) if arrays else len(needed) <= 1 and parameters
-    if fits and not keywords:
+    if binds(*inputs) if arrays else binds(inputs):
         return None
     raise Unusable(f"{name}({', '.join(p.name for p in parameters)}) takes neither the inputs by their names,"
                    f" {', '.join(inputs)}, nor {'all of them in order' if arrays else 'an array of them'}")

@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from itertools import accumulate
 from urllib.parse import unquote, urlsplit
 
 from lsprotocol.types import Position, Range
@@ -80,7 +80,6 @@ class Positions:
     def __init__(self, text: str, source: Source, encoding: str = "utf-16") -> None:
         self.source, self.units = source, UNITS[encoding]
         self.lines = LINE_END.split(text)
-        self._units: dict[int, list[int]] = {}   # of lines beyond ASCII: where each character stands
         self.ends = "\r\n" if "\r\n" in text else "\n"
 
     def offset(self, position: Position) -> int:
@@ -100,19 +99,13 @@ class Positions:
             return Position(number - 1, characters)
         if line != self.source.line(number):   # letters that were composed, or a byte order mark
             characters = max((c for c in range(len(line) + 1) if len(normal(line[:c], "").text) <= characters), default=0)
-        if number not in self._units:
-            self._units[number] = [0, *accumulate(map(self.units, line))]
-        return Position(number - 1, self._units[number][characters])
+        return Position(number - 1, self.units(line[:characters]))
 
     def characters(self, line: str, units: int) -> int:
         """Number of characters of a line in so many units; a unit inside of a character is at its start."""
         if line.isascii():
             return max(0, min(units, len(line)))
-        low, high = 0, len(line)
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if self.units(line[:middle]) <= units else (low, middle - 1)
-        return low
+        return max(0, bisect_right(range(len(line) + 1), units, key=lambda count: self.units(line[:count])) - 1)
 
     def range(self, start: int, end: int) -> Range:
         return Range(self.position(start), self.position(end))

@@ -59,7 +59,6 @@ def write_picture(picture: Picture, form: str, path: str | None, number: Number 
 def encoded(picture: Picture, form: str, terminal: bool, coloured: bool, number: Number) -> bytes:
     """The bytes of a picture; one in characters fills the terminal that it is for, and is `coloured` or not."""
     if form == "csv":
-        from adcli.pictures.destinations import table_text
         return table_text(picture, number).encode()
     if form in FILES:
         from adcli.pictures.files import drawn

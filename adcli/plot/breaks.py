@@ -24,7 +24,6 @@ from adcli.plot.evaluated import Evaluated, Points
 
 if TYPE_CHECKING:
     from adcli.input.points import GridRange
-    from adcli.lang.analyse.special_places import Telltale
     from adcli.plot.ranges import Setting
 
 NEAR = (1e-2, 1e-3, 1e-4, 1e-5)

@@ -9,6 +9,7 @@ sampling: Floyd and Rivest, Expected time bounds for selection, 1975). Only the 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -240,14 +241,9 @@ def sure_ranks(count: int, p: float) -> tuple[int, int]:
         q = rank / count
         return (q * math.log(q / p) if q else 0.0) + ((1 - q) * math.log((1 - q) / (1 - p)) if q < 1 else 0.0) >= needed
 
-    low, high = -1, math.floor(count * p)
-    while high - low > 1:
-        low, high = (middle, high) if sure(middle := (low + high) // 2) else (low, middle)
-    first = low + 1
-    low, high = math.ceil(count * p), count + 1
-    while high - low > 1:
-        low, high = (low, middle) if sure(middle := (low + high) // 2) else (middle, high)
-    return first, high
+    first = bisect_left(range(math.floor(count * p)), True, key=lambda rank: not sure(rank))
+    above = math.ceil(count * p) + 1
+    return first, above + bisect_left(range(above, count + 1), True, key=sure)
 
 
 class SampleTally:

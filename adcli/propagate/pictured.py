@@ -11,7 +11,9 @@ from adcli.lang.ir.errors import AdError
 from adcli.pictures.picture import Curve, Panel, Picture, PictureTable
 from adcli.propagate.at_points import Budgets
 from adcli.propagate.draws import draws
-from adcli.propagate.monte_carlo import Experiment, drawn
+from adcli.propagate.given import Sampling
+from adcli.propagate.monte_carlo import Experiment, sample
+from adcli.propagate.prepare import COVERAGE
 
 SAMPLES, KEPT = 1 << 17, 1 << 22
 """Samples that are drawn for a picture alone, and those of Monte Carlo that are kept for it: 32 MiB."""
@@ -51,9 +53,7 @@ def picture_of(writer: Budgets) -> Picture:
     sampler = writer.beside("eval")
     experiment = Experiment(sampler.kernel, {p.name: at[0][p.name] for p in sampler.signature.inputs},
                             draws(given.spreads, task.request.correlations))
-    size = experiment.rows
-    blocks = [(i, min(size, SAMPLES - first)) for i, first in enumerate(range(0, SAMPLES, size))]
-    found = np.concatenate([drawn(experiment, 0, block)[0] for block in blocks])
+    found = sample(experiment, Sampling(SAMPLES, 0, COVERAGE), None, lambda done: None, SAMPLES).kept
     return distribution(name, found, float(results[name]), float(u), SAMPLES)
 
 

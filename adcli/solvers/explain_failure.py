@@ -31,20 +31,23 @@ NEAR, HALVINGS = 1e-4, 60
 
 def not_finite(primal: Program, wrt: Sequence[str], at: Mapping[str, float]) -> list[str]:
     """Explanations of NaN and infinite numbers at a point: of values, or where these are finite of derivatives."""
+    from adcli.why.command import paragraphs
     found = [g for g in _groups(primal, wrt, at) if any(not math.isfinite(f.value) for f in g.findings)]
     outputs = {r.name for r in primal.results}
     values = [g for g in found if any(f.name in outputs and not math.isfinite(f.value) for f in g.findings)]
-    return _paragraphs(values or found)
+    return paragraphs((values or found)[:MOST_TOLD])
 
 
 def no_influence(primal: Program, wrt: Sequence[str], at: Mapping[str, float], flat: Collection[str]
                  ) -> tuple[Sequence[object], list[str]]:
     """Explanations of zero derivatives by the inputs that are `flat`: the causes with their places in the text, and
     the words for them."""
+    from adcli.why.command import paragraphs
     ends = tuple(f"_d{x}" for x in flat)
     found = [g for g in _groups(primal, [x for x in wrt if x in flat], at)
              if any(f.value == 0 and f.name.endswith(ends) for f in g.findings)]
-    return tuple((c.kind, c.equation and c.equation.span) for g in found for c in g.findings[0].causes), _paragraphs(found)
+    causes = tuple((c.kind, c.equation and c.equation.span) for g in found for c in g.findings[0].causes)
+    return causes, paragraphs(found[:MOST_TOLD])
 
 
 def _groups(primal: Program, wrt: Sequence[str], at: Mapping[str, float]) -> list[Explanation]:
@@ -55,12 +58,6 @@ def _groups(primal: Program, wrt: Sequence[str], at: Mapping[str, float]) -> lis
         return groups(WhyAt(primal, list(wrt), False, 1, False), at)
     except AdError:
         return []
-
-
-def _paragraphs(found: Sequence[Explanation]) -> list[str]:
-    from adcli.why.command import paragraph
-    told: set[str] = set()
-    return ["\n".join(paragraph(group, told)) for group in found[:MOST_TOLD]]
 
 
 def failure(function: VectorFunction, x: np.ndarray | None, on_the_way: bool) -> Iterator[str]:
