@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 SELECT, STOP = TABLE["select"], TABLE["stop"]
 OPERANDS = ("u", "v", "w")
 SYMBOLS = {"+": "+=!", "*": "*=!", "min": "min=!", "max": "max=!", "lse": "lse=!", "=": "="}
-Numbers = Values
 
 
 def note(task: Task, row: Row, jobs: int | None = None) -> Note:
@@ -199,7 +198,7 @@ def in_tensors(task: Task, at: Values, level: int, jobs: int | None) -> Note:
 
 
 def worst(task: Task, program: Program, wrt: Collection[str] | None, at: Values,
-          jobs: int | None) -> tuple[Place | None, int, Numbers]:
+          jobs: int | None) -> tuple[Place | None, int, Values]:
     """The first place of the greatest level, and what is known of it: first all levels are computed, then the rest for one."""
     import numpy as np
 
@@ -211,7 +210,7 @@ def worst(task: Task, program: Program, wrt: Collection[str] | None, at: Values,
     if any(p.seed for p in program.params):
         point = filled(program, {p.name: at[p.name] for p in program.params if not p.seed}, at)
 
-    def run(names: Collection[str]) -> Numbers:
+    def run(names: Collection[str]) -> Values:
         chosen = replace(located, results=tuple(r for r in located.results if r.name in names))
         kernel = native(chosen, task.slot and task.slot.store, task.request.precision, fast=task.request.fast)
         return kernel({name: np.asarray(x) for name, x in point.items()}, jobs=jobs)
@@ -224,7 +223,7 @@ def worst(task: Task, program: Program, wrt: Collection[str] | None, at: Values,
     return place, int(greatest), run(asked) if (asked := {*place.indices, *place.values}) else levels
 
 
-def told(place: Place, found: Numbers, grade: int, prime: str, arithmetic: Arithmetic, number: Number) -> tuple[str, Any]:
+def told(place: Place, found: Values, grade: int, prime: str, arithmetic: Arithmetic, number: Number) -> tuple[str, Any]:
     """A place in words, and where it is."""
     e = place.equation
     if place.kind == "matrix":
@@ -256,7 +255,7 @@ TIES = {**dict.fromkeys(("eigenvalues", "eigenvectors"), "{1} of {0}, where two 
 """Descriptions of operations on matrices without a derivative; with the matrix and the operation."""
 
 
-def told_matrix(place: Place, found: Numbers, number: Number) -> str:
+def told_matrix(place: Place, found: Values, number: Number) -> str:
     """Description of an undefined operation on matrices: its pivot, counted from 1, or the element that is to blame."""
     import numpy as np
 
