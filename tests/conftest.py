@@ -57,6 +57,7 @@ def say_seed(config: pytest.Config) -> None:
         terminal.write_line(f"seed {session_seed()}: --seed {session_seed()} draws the same again")
 
 
+@pytest.hookimpl(tryfirst=True)   # before xdist looks for groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave so many rows of each test as are asked for, evenly spread over its table. Property tests draw from the seed of the
     run too, each in its own way."""
@@ -68,6 +69,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
     for item in items:
+        if item.get_closest_marker("engine") and not item.get_closest_marker("no_cover"):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))   # an engine is started once for a file; models need none
         test = getattr(item, "obj", None)
         if hypothesis.is_hypothesis_test(test):
             hypothesis.seed(drawn(item.nodeid.partition("[")[0]).getrandbits(64))(test)
