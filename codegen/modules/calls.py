@@ -36,7 +36,7 @@ from adcli.codegen.machine.small import byte, spacious
 from adcli.codegen.machine.workers import Mailbox, lead
 from adcli.lang.ir import Param, Var
 from adcli.lang.ir.errors import Note, Source, Span, plural
-from adcli.lang.ir.limits import quantity
+from adcli.lang.operations.limits import quantity
 from adcli.lang.operations.precision import Precision
 
 if TYPE_CHECKING:

@@ -29,8 +29,8 @@ from adcli.codegen.nests.schedule_cost import cost
 from adcli.codegen.nests.steps import ModuleStep, of_its_own
 from adcli.lang.ir import Atom, Equation, Var
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.limits import BEYOND, MOST_INSTRUCTIONS, too_much
 from adcli.lang.operations.comprehension import Comprehension, Read
+from adcli.lang.operations.limits import BEYOND, MOST_INSTRUCTIONS, too_much
 from adcli.lang.operations.recurrence import Recurrence
 from adcli.lang.sizes.binding import bind, number, shapes
 from adcli.lang.sizes.in_bounds import prove, require_words

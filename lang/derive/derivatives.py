@@ -16,7 +16,6 @@ from adcli.lang.derive.sweep_plans import Entries, SweepPlan, carried_out, cheap
 from adcli.lang.ir import MODES, Atom, Lit, Program, Result, has_tensors, shape_of
 from adcli.lang.ir.affine import shape_text
 from adcli.lang.ir.errors import AdError, nearest, plural
-from adcli.lang.ir.limits import LIMIT, MOST_DERIVATIVES, OF_A_STATEMENT, partial_derivatives, quantity, said, too_much
 from adcli.lang.ir.names import ALONG, Names, tensor_of
 from adcli.lang.ir.records import paused, plain_record, value_record
 from adcli.lang.modes.forward import jvp, strip_seeds
@@ -27,6 +26,7 @@ from adcli.lang.operations.activity import (
     outputs_to_differentiate,
     with_outputs,
 )
+from adcli.lang.operations.limits import LIMIT, MOST_DERIVATIVES, OF_A_STATEMENT, partial_derivatives, quantity, said, too_much
 from adcli.lang.passes.pipeline import Pass, chosen_outputs, run
 from adcli.lang.simplify.simplify import simplify
 

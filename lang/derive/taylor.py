@@ -16,12 +16,12 @@ from adcli.lang.derive.power_series import Expansion
 from adcli.lang.ir import Atom, Param, Program, Result, Var, has_tensors, shape_of, substitute
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.limits import MOST_DERIVATIVES, quantity, said, too_much
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.records import paused
 from adcli.lang.modes.forward import jvp_with_sweep, seeded, strip_seeds
 from adcli.lang.operations.activity import inputs_to_differentiate, outputs_to_differentiate
 from adcli.lang.operations.elementwise import elementwise
+from adcli.lang.operations.limits import MOST_DERIVATIVES, quantity, said, too_much
 from adcli.lang.operations.recurrence import with_statements
 from adcli.lang.passes.pipeline import chosen_outputs, run
 from adcli.lang.simplify.simplify import simplify

@@ -30,6 +30,11 @@ LIFTED = [name for name in interval_arithmetic().functions
 """Functions that are those of interval arithmetic at a point."""
 
 
+def exactly(operation: Callable[[Any, Any], Any]) -> Callable[[PreciseNumber, Any], PreciseNumber]:
+    """An operator of rounded numbers, from that of exact ones."""
+    return lambda x, y: x.with_(y, operation)
+
+
 class PreciseNumber:
     """A number, an infinity or NaN: an exact `value` of Arb, and the bits that results with it are rounded to."""
 
@@ -45,28 +50,13 @@ class PreciseNumber:
         finally:
             ctx.prec = before
 
-    def __add__(self, y: Any) -> PreciseNumber:
-        return self.with_(y, lambda a, b: a + b)
-
-    def __sub__(self, y: Any) -> PreciseNumber:
-        return self.with_(y, lambda a, b: a - b)
-
-    def __rsub__(self, y: Any) -> PreciseNumber:
-        return self.with_(y, lambda a, b: b - a)
-
-    def __mul__(self, y: Any) -> PreciseNumber:
-        return self.with_(y, lambda a, b: a * b)
-
-    def __truediv__(self, y: Any) -> PreciseNumber:
-        return self.with_(y, lambda a, b: a / b)
-
-    def __rtruediv__(self, y: Any) -> PreciseNumber:
-        return self.with_(y, lambda a, b: b / a)
+    __add__ = __radd__ = exactly(lambda a, b: a + b)
+    __mul__ = __rmul__ = exactly(lambda a, b: a * b)
+    __sub__, __rsub__ = exactly(lambda a, b: a - b), exactly(lambda a, b: b - a)
+    __truediv__, __rtruediv__ = exactly(lambda a, b: a / b), exactly(lambda a, b: b / a)
 
     def __pow__(self, n: int) -> PreciseNumber:
         return self.with_(0, lambda a, _: a ** n)
-
-    __radd__, __rmul__ = __add__, __mul__
 
     def __neg__(self) -> PreciseNumber:
         return self.with_(0, lambda a, _: -a)

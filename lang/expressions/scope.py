@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 from adcli.lang.expressions.inline import POW, CallSite, Name, Template, expand, is_order, size, specialised
 from adcli.lang.ir import Atom, Atoms, Equation, Lit, Primitive, Var
 from adcli.lang.ir.errors import AdError, Fix, Note, Source, Span, plural
-from adcli.lang.ir.limits import LIMIT, Allowance, quantity
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.notation import ALIASES, MATRIX_CALLS, TENSOR_CALLS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import plain_record
 from adcli.lang.ir.special_functions import DERIVED
 from adcli.lang.ir.special_rows import DERIVATIVES
+from adcli.lang.operations.limits import LIMIT, Allowance, quantity
 from adcli.lang.syntax.constants import NAMED_CONSTANTS, number
 from adcli.lang.tree.nodes import (
     LIST,

@@ -98,6 +98,14 @@ def require_numbers(op: Primitive, args: Atoms) -> None:
                             "see elementwise in adcli.lang.operations.elementwise")
 
 
+def operator(name: str) -> Callable[[Expr, Operand], Expr]:
+    return lambda self, other: apply(OPERATORS[name], self, other)
+
+
+def reflected(name: str) -> Callable[[Expr, Operand], Expr]:
+    return lambda self, other: apply(OPERATORS[name], other, self)
+
+
 class Expr:
     """An atom with the operators of the language; each emits one equation. Python numbers become constants."""
 
@@ -120,56 +128,16 @@ class Expr:
         assert isinstance(self.atom, Var), "a constant"
         return self.atom
 
-    def __add__(self, other: Operand) -> Expr:
-        return apply(OPERATORS["add"], self, other)
-
-    def __radd__(self, other: Operand) -> Expr:
-        return apply(OPERATORS["add"], other, self)
-
-    def __sub__(self, other: Operand) -> Expr:
-        return apply(OPERATORS["sub"], self, other)
-
-    def __rsub__(self, other: Operand) -> Expr:
-        return apply(OPERATORS["sub"], other, self)
-
-    def __mul__(self, other: Operand) -> Expr:
-        return apply(OPERATORS["mul"], self, other)
-
-    def __rmul__(self, other: Operand) -> Expr:
-        return apply(OPERATORS["mul"], other, self)
-
-    def __truediv__(self, other: Operand) -> Expr:
-        return apply(OPERATORS["div"], self, other)
-
-    def __rtruediv__(self, other: Operand) -> Expr:
-        return apply(OPERATORS["div"], other, self)
+    __add__, __radd__ = operator("add"), reflected("add")
+    __sub__, __rsub__ = operator("sub"), reflected("sub")
+    __mul__, __rmul__ = operator("mul"), reflected("mul")
+    __truediv__, __rtruediv__ = operator("div"), reflected("div")
+    __lt__, __le__, __gt__, __ge__ = operator("lt"), operator("le"), operator("gt"), operator("ge")
+    __eq__, __ne__ = operator("eq"), operator("ne")   # type: ignore[assignment]  # builds `eq`, as in any symbolic system
+    __and__, __or__ = operator("and"), operator("or")
 
     def __neg__(self) -> Expr:
         return apply(OPERATORS["neg"], self)
-
-    def __lt__(self, other: Operand) -> Expr:
-        return apply(OPERATORS["lt"], self, other)
-
-    def __le__(self, other: Operand) -> Expr:
-        return apply(OPERATORS["le"], self, other)
-
-    def __gt__(self, other: Operand) -> Expr:
-        return apply(OPERATORS["gt"], self, other)
-
-    def __ge__(self, other: Operand) -> Expr:
-        return apply(OPERATORS["ge"], self, other)
-
-    def __eq__(self, other: Operand) -> Expr:  # type: ignore[override]  # builds `eq`, as in any symbolic system
-        return apply(OPERATORS["eq"], self, other)
-
-    def __ne__(self, other: Operand) -> Expr:  # type: ignore[override]
-        return apply(OPERATORS["ne"], self, other)
-
-    def __and__(self, other: Expr) -> Expr:
-        return apply(OPERATORS["and"], self, other)
-
-    def __or__(self, other: Expr) -> Expr:
-        return apply(OPERATORS["or"], self, other)
 
     def __invert__(self) -> Expr:
         return apply(OPERATORS["not"], self)

@@ -3,11 +3,9 @@
 `polygamma_value` is the n-th derivative of digamma, for a constant n. Formulas: NIST Digital Library of Mathematical
 Functions, 5.5.2 and 5.15.5 (recurrence), 5.11.2 and 5.15.8 (asymptotic expansion), 5.5.4 and 5.15.6 (reflection).
 There are no branches, only one select at the reflection, so the code vectorises.
-
 `scaled_complement` is the n-th derivative of erfcx(x) = exp(x²)·erfc(x), which has one sign and falls to 0 for x > 0. There it is
 a series of Chebyshev polynomials of (x − c)/(x + c), over (x + c)ⁿ⁺¹ (after Shepherd and Laframboise, Mathematics of Computation
 36, 1981, who have n = 0). Its coefficients are made from values in decimal arithmetic when they are first needed.
-
 The operations that functions are made of are rows of the table that these are rows of, so they are given.
 """
 from __future__ import annotations
@@ -140,11 +138,9 @@ def reflected(n: int, right: Any, cotangent: Any, pi: Any) -> Any:
 
 # ---------------------------------------------------------------- partial derivatives of x**y and of x*log(y), of any order
 #
-# Partial derivatives of x**y and of x*log(y), of any order, as straight-line compositions.
-#
 # Beside x = 0 a sum of products would be inf - inf or 0·inf, and an arm that is a constant would have the derivative 0. So these
 # are rows of the table, each with the ones of the next order as its derivatives, and every order of differentiating ends at the
-# same one. What is here is never differentiated. The operations are rows of the same table, so they are given.
+# same one. What is here is never differentiated.
 
 PARTIALS = ("dpow", "dxlogy")
 """The rows with these definitions, which are short."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from adcli.lang.expressions.desugar import written_out
 from adcli.lang.expressions.scope import CallShapes
-from adcli.lang.ir.limits import OF_A_STATEMENT
+from adcli.lang.operations.limits import OF_A_STATEMENT
 from adcli.lang.statements.comprehension_body import is_integer, rewritten
 from adcli.lang.statements.matrix_statement import is_matrix_call
 from adcli.lang.statements.slices import Slice, Slices, words

@@ -19,10 +19,10 @@ from dataclasses import replace
 
 from adcli.lang.expressions.desugar import Ending
 from adcli.lang.expressions.scope import Context
-from adcli.lang.ir.limits import quantity
 from adcli.lang.ir.names import Names
 from adcli.lang.lower.loops import check_clause
 from adcli.lang.lower.skewed_loops import is_over_sizes, skewed
+from adcli.lang.operations.limits import quantity
 from adcli.lang.operations.matrix import FORMS
 from adcli.lang.statements.comprehension_body import rewritten
 from adcli.lang.tree.nodes import (

@@ -8,12 +8,12 @@ from adcli.lang.expressions.assignments import check_name, check_signature
 from adcli.lang.expressions.scope import Context
 from adcli.lang.ir import Atom, Param, Program, Result, Var
 from adcli.lang.ir.errors import AdError, Fix
-from adcli.lang.ir.limits import OF_A_STATEMENT
 from adcli.lang.ir.notation import ATOM, PRODUCT, enclosed
 from adcli.lang.ir.problem import SideCondition
 from adcli.lang.lower.program import MainScope
 from adcli.lang.lower.tensor_library import named_in
 from adcli.lang.lower.tensor_scope import TensorDefinition, TensorFunction, TensorScope, declared
+from adcli.lang.operations.limits import OF_A_STATEMENT
 from adcli.lang.simplify.sum_order import contracted
 from adcli.lang.statements.comprehension_body import counted
 from adcli.lang.syntax.chain import level

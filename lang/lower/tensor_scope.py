@@ -17,13 +17,13 @@ from adcli.lang.expressions.uninitialised_reads import check_elements
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.ir.errors import AdError, Span
-from adcli.lang.ir.limits import OF_A_STATEMENT, Allowance
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.function_calls import UnfoldedCalls
 from adcli.lang.lower.loops import Loop, planned
 from adcli.lang.lower.tensor_library import definition_for, takes_numbers
 from adcli.lang.operations.comprehension import Agreement, BodySource, Comprehension, Read
+from adcli.lang.operations.limits import OF_A_STATEMENT, Allowance
 from adcli.lang.operations.matrix import Boxed
 from adcli.lang.sizes.ranges import Domain, outside
 from adcli.lang.statements.comprehension import TensorStatement

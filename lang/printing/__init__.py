@@ -1,7 +1,6 @@
 """Programs and source trees as text of the language that reads back to an equal one.
 
 `printer` is the door: `scalar_printer` writes statements on numbers, `comprehension_printer` those on tensors, for which
-`loop_plan` finds the loops that statements share and `guarded_reads` the ranges that say where a read exists. `format` writes a
-source tree in canonical form. Printers and the parser of `adcli.lang.syntax` are kept inverse to each other; nothing here knows
-what a statement means.
+`read_back` says what a reader finds of elements that are written and read. `format` writes a source tree in canonical form.
+Printers and the parser of `adcli.lang.syntax` are kept inverse to each other; nothing here knows what a statement means.
 """

@@ -230,8 +230,8 @@ def undone(node: Node, e: Fraction) -> Product:
 
 def to_power(base: Product, e: Fraction) -> Product:
     """A power with a constant exponent."""
-    if e.denominator != 1 and (base.factor != 1 or len(base.powers) > 1) or not base.factor and e <= 0 or \
-            abs(e) > LARGE and abs(base.factor) != 1:
+    if (e.denominator != 1 and (base.factor != 1 or len(base.powers) > 1)) or (not base.factor and e <= 0) or \
+            (abs(e) > LARGE and abs(base.factor) != 1):
         return Product(Fraction(1), ((Node(SUM, (base,)), e),))
     return times(Product(base.factor ** int(e) if base.factor != 1 else Fraction(1)),
                  *[Product(Fraction(1), ((node, k * e),)) for node, k in base.powers])
@@ -290,7 +290,7 @@ def root(x: Product) -> Product:
 
 def dpow(x: Product, y: Product, m: Product, n: Product) -> Product:
     """A partial derivative of a power, of order m by the base and n by the exponent."""
-    if m.factor and n.factor or m.factor < 0 or n.factor < 0:
+    if (m.factor and n.factor) or m.factor < 0 or n.factor < 0:
         return call("dpow", x, y, m, n)
     falling = [plus(y, Product(Fraction(-k))) for k in range(int(m.factor))]
     return times(*falling, power(x, plus(y, negative(m))), *[call("log", x)] * int(n.factor))

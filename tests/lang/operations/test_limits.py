@@ -11,9 +11,9 @@ from adcli.lang.derive.derivatives import gradient, hessian, jacobian, refuse_lo
 from adcli.lang.derive.taylor import taylor
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.limits import LIMIT, MOST_DERIVATIVES, partial_derivatives, quantity, said
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.limits import LIMIT, MOST_DERIVATIVES, partial_derivatives, quantity, said
 from adcli.lang.passes.pipeline import adjoint_program, tangent_program
 from adcli.lang.passes.status import with_status
 from adcli.lang.printing.printer import print_program
@@ -108,7 +108,7 @@ def test_functions_that_are_not_called_cost_what_their_text_costs(n):
 
 
 def test_many_calls_share_one_budget(monkeypatch):
-    for module in ("ir.limits", "expressions.scope"):
+    for module in ("operations.limits", "expressions.scope"):
         monkeypatch.setattr(f"adcli.lang.{module}.LIMIT", 1000)
     functions = scalars(9, "{f}({f}(x))")
     assert lines(parse(functions + "v = f8(x)")) == 512
