@@ -10,7 +10,7 @@ import pytest
 from adcli.codegen.c.language import filled, listed, wrapped
 from adcli.codegen.c.spelling import number as c_number
 from adcli.codegen.c.spelling import operator
-from adcli.codegen.scripts import javascript, python, rust
+from adcli.codegen.scripts import javascript, matlab, python, rust
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir.errors import AdError
@@ -87,7 +87,7 @@ def test_parentheses(spelling: str, parts, text: str) -> None:
     assert operator(spelling, parts)[0] == text
 
 
-@pytest.mark.parametrize("number", [c_number, javascript.number, python.number, rust.number])
+@pytest.mark.parametrize("number", [c_number, javascript.number, matlab.number, python.number, rust.number])
 @pytest.mark.parametrize("value", [-1.5, -0.0, -0.1, -1e300, -math.inf])
 def test_a_negative_constant_has_parentheses_where_a_sign_has(number, value: float) -> None:
     """Without them -(-1.5) would be a decrement."""
