@@ -98,6 +98,8 @@ def every_value(program: Program, at: Mapping[str, Any], arithmetic: Arithmetic)
         elif isinstance(e.op, MatrixOperation):
             from adcli.lang.evaluate.matrices import matrix_operation
             values[e.outs[0]] = matrix_operation(e, args, dict(sizes.items()), arithmetic)
+        else:   # one without a value, NoValue
+            values[e.outs[0]] = apply(e.op, args, e.args, e)
     return values
 
 
