@@ -142,7 +142,8 @@ class AffineReader:
     def not_affine(self, node: Op | Call, args: list[Affine], root: Node, what: str) -> AdError:
         found = self.indices(*args)
         if node.name == "div":
-            told = "a quotient in subscripts, ranges and extents is by a whole number above 0; one by a size is an input: int32 F"
+            told = "a quotient in subscripts, ranges and extents is by a whole number above 0; by a size it has a name of its " \
+                "own, as D in input x(G*D, N), or int32 D"
         elif not self.bound:
             told = "a subscript is a sum of indices with whole numbers and sizes as factors"
         elif node.name in ("min", "max") and found:

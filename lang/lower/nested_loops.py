@@ -21,7 +21,7 @@ from adcli.lang.expressions.desugar import Ending
 from adcli.lang.expressions.scope import Context
 from adcli.lang.ir.names import Names
 from adcli.lang.lower.loops import check_clause
-from adcli.lang.lower.skewed_loops import is_over_sizes, skewed
+from adcli.lang.lower.skewed_loops import at_once, is_over_numbers, is_over_sizes, skewed
 from adcli.lang.operations.limits import quantity
 from adcli.lang.operations.matrix import FORMS
 from adcli.lang.statements.comprehension_body import rewritten
@@ -47,7 +47,7 @@ from adcli.lang.tree.nodes import (
     within,
 )
 
-AS_ONE = "an inner loop over sizes is the only statement of the outer one"
+AS_ONE = "one over sizes whose steps read one another is the only statement of the loop around"
 MOST_STATEMENTS = 2000
 """Statements that inner loops make of one loop."""
 
@@ -94,6 +94,11 @@ def flat(context: Context, loop: For, taken: set[str], fresh: Callable[[str], st
             continue
         inner = flat(context, s, taken, fresh)
         check_step(context, inner, loop, taken)
+        made = None if is_over_numbers(inner) else at_once(loop, inner)
+        if made is not None:
+            own |= {t.text for each in made for t in targets_of(each)} - with_step(made, loop.step.text)
+            body += made
+            continue
         first, later = inner.body, inner.body
         if inner.until is not None:
             others = [n for x in loop.body if x is not s for n in values_of(x)] + ([] if loop.until is None else [loop.until])

@@ -32,6 +32,7 @@ from adcli.lang.tree.nodes import (
     Token,
     bare,
     names_in,
+    postorder,
 )
 
 WORK = "all statements stand in the inner loop, and assign elements with both steps: R(i, j) = ..."
@@ -274,12 +275,48 @@ def reads(s: TensorAssign) -> Iterator[tuple[Call, bool]]:
         stack += [(a, surely and not (chosen and k)) for k, a in enumerate(node.args)]
 
 
+def is_over_numbers(loop: For) -> bool:
+    return all(type(bare(n)) is Token and getattr(bare(n), "text", "").isdigit() for n in (loop.low, loop.high))
+
+
 def is_over_sizes(loop: For) -> bool:
-    """Test for a loop whose only statement is a loop that does not go over numbers."""
+    """Test for a loop whose only statement is a loop over sizes with steps that depend on one another."""
     inner = loop.body[0] if len(loop.body) == 1 else None
-    if not isinstance(inner, For) or any(isinstance(s, For) for s in inner.body):
-        return False
-    return not all(type(bare(n)) is Token and getattr(bare(n), "text", "").isdigit() for n in (inner.low, inner.high))
+    return isinstance(inner, For) and not is_over_numbers(inner) and at_once(loop, inner) is None \
+        and not any(isinstance(s, For) for s in inner.body)
+
+
+def at_once(outer: For, inner: For) -> list[Statement] | None:
+    """The statements of an inner loop over sizes with its step as an index; None where its steps depend on one another."""
+    assigned: dict[str, list[list[Node]]] = {}
+    for s in inner.body:
+        if not isinstance(s, TensorAssign) or not s.subscripts or inner.until is not None or inner.checkpoint:
+            return None
+        assigned.setdefault(s.target.text, []).append(s.subscripts)
+    if any(len({subscript(write, inner.step.text) for write in writes}) > 1 for writes in assigned.values()):
+        return None   # of one tensor at several places
+    for s in inner.body:
+        assert isinstance(s, TensorAssign)
+        if inner.step.text not in names_in(*s.subscripts or ()) and s.symbol != "+=":
+            return None
+        if not assigned.keys().isdisjoint(names_in(s.value, *(n for c in s.clauses for n in c.nodes))):
+            return None   # a tensor as a whole
+        for node, _ in reads(s):
+            for write in assigned.get(node.name, []):
+                same_step = subscript(write, outer.step.text) == subscript(node.args, outer.step.text)
+                own = subscript(write, inner.step.text)
+                if same_step and (not own or own != subscript(node.args, inner.step.text)):
+                    return None
+    place = inner.start, inner.end
+    step = Token("NAME", inner.step.text, inner.step.start, inner.step.end)
+    return [replace(s, clauses=[*s.clauses, Clause("range", step, [inner.low, inner.high], *place)])
+            for s in inner.body if isinstance(s, TensorAssign)]
+
+
+def subscript(args: Sequence[Node], step: str) -> tuple[tuple[int, str], ...]:
+    """The subscripts that have a step, in words, with their places."""
+    return tuple((k, " ".join(getattr(n, "text", getattr(n, "name", "")) for n in postorder(a)))
+                 for k, a in enumerate(args) if step in names_in(a))
 
 
 def skewed(context: Context, loop: For, before: Sequence[Statement], fresh: Callable[[str], str]) -> list[Statement]:

@@ -68,14 +68,16 @@ def test_an_inner_loop_is_its_steps(name: str) -> None:
 
 
 @pytest.mark.parametrize(("body", "message", "help"), [
-    ("for k in 0:N { u(k) = x(t) }; x(t + 1) = u(0)", "the range of an inner loop is not of numbers", "the only statement"),
+    ("for k in 0:N { s(t) += a*k; y(t, k) = s(t) }; x(t + 1) = y(t, 0)", "an inner loop is not of numbers", "one another"),
+    ("for k in 0:N { y(t, k) = a; y(t, k + 1) += a }; x(t + 1) = y(t, 0)", "an inner loop is not of numbers", "0:10"),
+    ("for k in 0:N { y(t, k) = a; w(t, k) = y(t, 0) }; x(t + 1) = y(t, 0)", "an inner loop is not of numbers", "0:10"),
     ("for k in 0:9 until x(t) > 1 { u = x(t) }; x(t + 1) = 1", "with until assigns elements with its step", "u(k) ="),
     ("u(0, i) = x(t) where i in 0:2; for k in 0:9 until u(k + 1, 0) > 1 { M(k, i, j) = i == j ? a : 0 where i in 0:2, j in 0:2\n"
      "u(k + 1) = solve(M(k), u(k)) }; x(t + 1) = u(9, 0)", "'u' is read behind an inner loop with until", "a name of their own"),
-    ("for k in 0:N { z(t + 1, k) = z(t, k + 1) + z(t + 2, k) }", "reads an element of 'z' that a later step", "run down"),
+    ("for k in 0:N { z(t + 1, k + 1) = z(t + 1, k) + z(t + 2, k) }", "reads an element of 'z' that a later step", "run down"),
     ("for k in 0:N { z(t, k) = z(t, 2*k) }", "'z' is not at a constant number of steps from 't' and 'k'", "all statements stand"),
-    ("for k in 0:N down { z(t, k) = a }", "runs the other way", "let both run down"),
-    ("for k in 0:t { z(t, k) = a }", "the range of an inner loop depends on the outer step", "sizes"),
+    ("for k in 0:N down { z(t, k) = z(t, k + 1) }", "runs the other way", "let both run down"),
+    ("for k in 0:t { z(t, k + 1) = z(t, k) }", "the range of an inner loop depends on the outer step", "sizes"),
     ("for k in 0:N { z = a }", "assigns single tensors", "R(i, j)"),
     ("for t in 0:2 { u(t) = x(t) }; x(t + 1) = u(0)", "the step 't' is that of the loop around", "another name"),
     ("for a in 0:2 { u(a) = x(t) }; x(t + 1) = u(1)", "'a' is a name of the program and cannot be the step", "another name"),
@@ -120,13 +122,21 @@ EDGES = "z(i, 0) = x(i, 0) where float({}) z; z(0, j) = x(0, j) where j in 1:M\n
 OVER_SIZES = {
     "up": (EDGES.format("N, M"), "for i in 1:N {{ for j in 1:M {{ {} }} }}; v +=! z(i, j)*x(i, j)",
            "z(i, j) = sin(x(i, j) + z(i - 1, j - 1)*z(i, j - 1)) - z(i - 1, j)"),
-    "steeper": (EDGES.format("N, M + 1") + "z(i, M) = x(i, 1)", "for i in 1:N {{ for j in 1:M {{ {} }} }}; v = z(N-1, M-1)", "z(i, j) = x(i, j)*z(i - 1, j + 1) + z(i, j - 1)"),
+    "steeper": (EDGES.format("N, M + 1") + "z(i, M) = x(i, 1)",
+                "for i in 1:N {{ for j in 1:M {{ {} }} }}; v = z(N-1, M-1)",
+                "z(i, j) = x(i, j)*z(i - 1, j + 1) + z(i, j - 1)"),
     "down": ("z(N, j) = 1 where float(N + 1, M + 2) z; z(i, M + k) = x(i, k) where k in 0:2",
              "for i in 0:N down {{ for j in 0:M down {{ {} }} }}; v = z(0, 0)", "z(i, j) = x(i, j)*z(i, j + 2) + cos(z(i + 1, j))"),
+    "at once, beside others": (
+        "z(0, j) = x(0, j) where float(N, M) z",
+        "for i in 0:N-1 {{ s(i) = 0; for j in 0:M {{ {} }}; w(i) = s(i)*2 }}; v +=! z(N-1, j)*w(0)",
+        "u(j) = z(i, j)*x(i, 0); z(i + 1, j) = sin(z(i, 0))*x(i, j) + u(j); s(i) += z(i + 1, j)*j"),
     "two tensors": (EDGES.format("N, M"), "for i in 1:N {{ for j in 1:M {{ {} }} }}; v +=! z(i, j)",
                     "w(i, j) = z(i - 1, j)*x(i, j); z(i, j) = w(i, j) + w(i, j)*z(i, j - 1)"),
-    "an offset, checkpointed": (EDGES.format("N, M"), "for i in 0:N-1 checkpoint {{ for j in 0:M-1 {{ {} }} }}; v = z(N-1, M-1)",
-                                "z(i + 1, j + 1) = z(i, j)*x(i, j) + z(i + 1, j)*z(i, j + 1)"),
+    "an offset, checkpointed": (
+        EDGES.format("N, M"),
+        "for i in 0:N-1 checkpoint {{ for j in 0:M-1 {{ {} }} }}; v = z(N-1, M-1)",
+        "z(i+1, j+1) = z(i, j)*x(i, j) + z(i+1, j)*z(i, j+1)"),
 }
 
 
