@@ -218,7 +218,9 @@ def condition_program(text: str, values: Mapping[str, Atom]) -> Program:
         made = parse("\n".join(lines), "condition")
     except AdError as fault:
         if re.search(r"(?<![<>=!])=(?!=)", fault.help or ""):   # a statement, which a condition is not
-            fault.help, fault.fix = "make it an output of the program, and name that", None
+            unknown = re.search(r"no value '(\w+)'", fault.message)
+            fault.help = (unknown and nearest(unknown[1], list(values))) or "make it an output of the program, and name that"
+            fault.fix = None
         raise
     if other := next((p.name for p in made.params if p.name not in values), None):
         raise AdError(f"'{text.strip()}': no value '{other}' in the program",

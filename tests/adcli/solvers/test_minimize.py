@@ -213,6 +213,7 @@ def test_conditions_on_elements(conditions, where):
     ("x(i) <= x", r"'x' is a tensor(?s:.*)help: write its element: x\(i\)"),
     ("x <= sum(x)", r"(?s)help: make it an output of the program, and name that"),
     ("x(i) <= 1 where i != 1", "for some elements only"), ("x(i) <= totl", "no value 'totl'"),
+    ("x(i) <= vv", "(?s)no value 'vv'.*did you mean 'v'"),
     ("x <= y", r"different shapes, \(2,\) and \(3,\)"),
     ("x*y <= 1", r"'x\*y <= 1': index 'i' runs over dimension 0 of y, which has 2 .* 0 of x, which has 3$"),
     ("x(0, 1) <= 1", r"(?s)'x' has 1 dimension, not 2.*help: an element of it is x\(i\)"),
