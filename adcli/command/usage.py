@@ -79,7 +79,7 @@ class Command(click.Command):
         shown = sorted(options, key=place_of)[:ctx.meta.get(__name__, FEW)]
         groups: dict[str, list[tuple[str, str]]] = {group: [] for group in GROUPS}
         if any(p.name == "program" for p in self.params):
-            groups[PROGRAM].append(("PROGRAM", "A file, - for standard input, or FILE.py:FUNCTION."))
+            groups[PROGRAM].append(("PROGRAM", "A file, - for standard input, or FILE.py:FUNCTION, FILE.c:FUNCTION."))
         for option in options:
             if option in shown and (record := option.get_help_record(ctx)):
                 groups[getattr(option, "group", OTHER)].append(record)
