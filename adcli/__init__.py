@@ -19,15 +19,17 @@ if TYPE_CHECKING:
     from typing import Any
 
     from adcli.api.function import Function, compile, load
+    from adcli.api.symbolic import to_sympy
     from adcli.lang.ir.errors import AdError
     from adcli.output.version import __version__
 
 if not exists(join(__path__[0], "lang")):
     __path__.append(dirname(__path__[0]))   # the folder of the sources: Python that runs there finds it before what is installed
 
-__all__ = ["AdError", "Function", "__version__", "compile", "load"]
+__all__ = ["AdError", "Function", "__version__", "compile", "load", "to_sympy"]
 
 _HOMES = {"AdError": "lang.ir.errors", "Function": "api.function", "compile": "api.function", "load": "api.function",
+          "to_sympy": "api.symbolic",
           "__version__": "output.version"}
 
 

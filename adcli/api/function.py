@@ -72,13 +72,18 @@ def without_fixed(program: Program) -> Program:
     return replace(substitute(program, known), params=tuple([p for p in program.params if p.var not in known]))
 
 
-def compile(program: str | Callable[..., Any], name: str = "<text>", *, exact_order: bool = False,
+def compile(program: Any, name: str = "<text>", *, exact_order: bool = False,
             precision: str = "double", checkpoint: bool = False, fast_math: bool = False) -> Function:
     """The Function of a program given as text, or as a Python function of numbers such as `lambda x, y: x*numpy.sin(y)`, whose
-    outputs are called f, f2, … or by the keys of a dictionary; `name` stands for the file in messages, `exact_order`,
+    outputs are called f, f2, … or by the keys of a dictionary, or as an expression of SymPy; `name` stands for the file in messages, `exact_order`,
     `precision`, `checkpoint` and `fast_math` are as for `load`."""
     from adcli.lang.lower.frontend import parse
     from adcli.lang.syntax.source import is_file_name
+    if type(program).__module__.partition(".")[0] == "sympy":
+        from adcli.api.symbolic import text_of
+        from adcli.lang.lower.frontend import parse_source
+        source = replace(text_of(program, name), exact_order=bool(exact_order), checkpoint=bool(checkpoint))
+        return Function(parse_source(source), precision=one_of("precision", precision, [*PRECISIONS]), fast_math=bool(fast_math))
     if callable(program):
         from adcli.api.recorded import written
         program = written(program)

@@ -172,14 +172,15 @@ class CProgram(PythonProgram):
 
     def learn_extents(self) -> None:
         """Extents that nobody declares are those of the subscripts."""
-        wanted = dict(self.unknown())
+        wanted: dict[Variable, list[tuple[int, str]]] = {}
+        for v, d, key in self.unknown():
+            wanted.setdefault(v, []).append((d, key))
         for line, ranges in turns(self.draft.lines, {}):
             box = {i: (low, high - 1) for i, (low, high) in {**ranges, **line.ranges}.items()}
             stored = [(v, line.subscripts) for v in line.targets]
             for v, at in (*stored, *((t.variable, t.subscripts) for t in leaves(*line.values) if isinstance(t, Ref))):
-                key = wanted.get(v)
-                if key is not None and at:
-                    self.need(key, bounds(at[0], box)[1] + 1)
+                for d, key in wanted.get(v, ()) if at else ():
+                    self.need(key, bounds(at[d], box)[1] + 1)
         self.learn(whole=True)
         if (key := next(filter(None, (unsaid(v.shape) for _, v in self.draft.outputs)), None)) is not None:
             name = key.partition(".")[0]
@@ -195,12 +196,13 @@ class CProgram(PythonProgram):
             self.facts.sizes.update(new)
             raise Again
 
-    def unknown(self) -> Iterator[tuple[Variable, str]]:
-        """The variables whose first extent is not known, with its name."""
+    def unknown(self) -> Iterator[tuple[Variable, int, str]]:
+        """The dimensions of variables along which the extent is not known, with its name."""
         every = [i.variable for i in self.draft.inputs] + [t for line in self.draft.lines for x in line.lines for t in x.targets]
         for v in dict.fromkeys(every):
-            if (key := unsaid(v.shape)) is not None:
-                yield v, key
+            for d, x in enumerate(v.shape):
+                if (key := unsaid([x])) is not None:
+                    yield v, d, key
 
     def comments(self) -> list[tuple[int, str]]:
         first, last = self.node.body[0].lineno, self.node.end_lineno or self.node.lineno
@@ -256,6 +258,12 @@ def read(source: Source, name: str | None, given: Mapping[str, object], ranks: M
     tree = ast.Module([*file.body, *(CBody(file, n, n == name).function(d) for n, d in needed(file, name))], [])
     function = next(s for s in tree.body if isinstance(s, ast.FunctionDef) and s.name == name)
     head(file, function)
+    return begun_again(source, tree, function, file, given)
+
+
+def begun_again(source: Source, tree: ast.Module, function: ast.FunctionDef, file: Any,
+                given: Mapping[str, object]) -> Source:
+    """The program, read again with each fact that is learned; with sizes as numbers where it cannot be read for all sizes."""
     facts, first = CFacts(given=given), None
     for _ in range(MOST_READINGS):
         reading = CProgram(source, tree, function, facts, file)

@@ -18,7 +18,8 @@ class SourceReader(NamedTuple):
 
 READERS = {"python": SourceReader((".py", ".pyi"), "from_python.module"),
            "c": SourceReader((".c", ".h"), "from_c.module"),
-           "nl": SourceReader((".nl",), "from_nl.module")}
+           "nl": SourceReader((".nl",), "from_nl.module"),
+           "sympy": SourceReader((".sympy", ".srepr"), "from_sympy.module")}
 """The languages that are read, by the word for --from."""
 
 

@@ -455,7 +455,7 @@ def test_threads():
 
 
 def test_the_package_says_what_it_has():
-    assert sorted(adcli.__all__) == ["AdError", "Function", "__version__", "compile", "load"]
+    assert sorted(adcli.__all__) == ["AdError", "Function", "__version__", "compile", "load", "to_sympy"]
     assert all(getattr(adcli, name) is not None for name in adcli.__all__)
     with pytest.raises(AttributeError, match="no attribute 'lood'"):
         adcli.lood  # noqa: B018
