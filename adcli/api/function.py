@@ -18,7 +18,7 @@ from adcli.api.words import OneOrMore, in_order, names, one_of, says_python, tog
 from adcli.codegen.machine.kernel import COMPILING, Kernel, run
 from adcli.input.points import complete
 from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Param, Program, Result, Values, Var, has_tensors, substitute
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.operations.precision import PRECISIONS
 from adcli.lang.printing.printer import print_program
 from adcli.task.derive import DerivedProgram, ShortProgram, chosen, derived
@@ -75,14 +75,17 @@ def without_fixed(program: Program) -> Program:
 def compile(program: Any, name: str = "<text>", *, exact_order: bool = False,
             precision: str = "double", checkpoint: bool = False, fast_math: bool = False) -> Function:
     """The Function of a program given as text, or as a Python function of numbers such as `lambda x, y: x*numpy.sin(y)`, whose
-    outputs are called f, f2, … or by the keys of a dictionary, or as an expression of SymPy; `name` stands for the file in messages, `exact_order`,
-    `precision`, `checkpoint` and `fast_math` are as for `load`."""
+    outputs are called f, f2, … or by the keys of a dictionary, or as an expression of SymPy;
+    `name` stands for the file in messages, `exact_order`, `precision`, `checkpoint` and `fast_math` are as for `load`."""
     from adcli.lang.lower.frontend import parse
     from adcli.lang.syntax.source import is_file_name
     if type(program).__module__.partition(".")[0] == "sympy":
-        from adcli.api.symbolic import text_of
+        from sympy import srepr
+
+        from adcli.from_sympy.module import read as read_sympy
         from adcli.lang.lower.frontend import parse_source
-        source = replace(text_of(program, name), exact_order=bool(exact_order), checkpoint=bool(checkpoint))
+        source = read_sympy(Source(name, srepr(program)), None, {}, {})
+        source = replace(source, exact_order=bool(exact_order), checkpoint=bool(checkpoint))
         return Function(parse_source(source), precision=one_of("precision", precision, [*PRECISIONS]), fast_math=bool(fast_math))
     if callable(program):
         from adcli.api.recorded import written

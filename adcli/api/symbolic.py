@@ -1,21 +1,61 @@
-"""Programs as expressions of SymPy, and expressions of SymPy as programs."""
+"""Programs as expressions of SymPy."""
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from adcli.api.function import Function
 from adcli.lang.evaluate import Arithmetic, evaluate
 from adcli.lang.ir import Atom, Equation, Primitive, has_tensors
-from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.ir.errors import AdError
 
 NAMED = {"sqrt": "sqrt", "cbrt": "cbrt", "exp": "exp", "log": "log", "sin": "sin", "cos": "cos", "tan": "tan", "asin": "asin",
          "acos": "acos", "atan": "atan", "atan2": "atan2", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "asinh": "asinh",
          "acosh": "acosh", "atanh": "atanh", "max": "Max", "min": "Min", "abs": "Abs", "sign": "sign", "floor": "floor",
          "ceil": "ceiling", "erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "gamma": "gamma", "lgamma": "loggamma",
          "digamma": "digamma", "polygamma": "polygamma", "lt": "StrictLessThan", "le": "LessThan", "gt": "StrictGreaterThan",
-         "ge": "GreaterThan", "eq": "Eq", "ne": "Ne", "and": "And", "or": "Or", "not": "Not", "expint_e1": "E1", "expint_ei": "Ei"}
+         "ge": "GreaterThan", "eq": "Eq", "ne": "Ne", "and": "And", "or": "Or", "not": "Not",
+         "fmax": "Max", "fmin": "Min", "lambert_w0": "LambertW", "expint_e1": "E1", "expint_ei": "Ei"}
 """Operations that SymPy has, by its names."""
+
+
+def operations(s: Any) -> dict[str, Callable[..., Any]]:
+    """The operations on expressions of SymPy, the module `s`."""
+    return {name: getattr(s, sympys) for name, sympys in NAMED.items()} | {
+        "add": lambda x, y: x + y,
+        "sub": lambda x, y: x - y,
+        "mul": lambda x, y: x * y,
+        "div": lambda x, y: x / y,
+        "neg": lambda x: -x,
+        "pow": lambda x, y: x**y,
+        "pown": lambda x, n: x**n,
+        "fma": lambda x, y, z: x * y + z,
+        "dup": lambda x: (x, x),
+        "stop": lambda x: x,
+        "select": lambda c, x, y: s.Piecewise((x, c), (y, True)),
+        "clamp": lambda x, low, high: s.Min(s.Max(x, low), high),
+        "relu": lambda x: s.Max(x, 0),
+        "trunc": lambda x: s.sign(x) * s.floor(s.Abs(x)),
+        "round": lambda x: s.sign(x) * s.floor(s.Abs(x) + s.Rational(1, 2)),
+        "fmod": lambda x, y: x - y * s.sign(x / y) * s.floor(s.Abs(x / y)),
+        "copysign": lambda x, y: s.Piecewise((s.Abs(x), y >= 0), (-s.Abs(x), True)),
+        "hypot": lambda *x: s.sqrt(sum(v**2 for v in x)),
+        "exp2": lambda x: 2**x,
+        "expm1": lambda x: s.exp(x) - 1,
+        "log1p": lambda x: s.log(1 + x),
+        "log2": lambda x: s.log(x, 2),
+        "log10": lambda x: s.log(x, 10),
+        "logaddexp": lambda x, y: s.log(s.exp(x) + s.exp(y)),
+        "sigmoid": lambda x: 1 / (1 + s.exp(-x)),
+        "softplus": lambda x: s.log(1 + s.exp(x)),
+        "sech2": lambda x: 1 / s.cosh(x)**2,
+        "xlogy": lambda x, y: x * s.log(y),
+        "lbeta": lambda x, y: s.loggamma(x) + s.loggamma(y) - s.loggamma(x + y),
+        "erfcx": lambda x: s.exp(x**2) * s.erfc(x),
+        "normal_pdf": lambda x: s.exp(-x**2 / 2) / s.sqrt(2 * s.pi),
+        "normal_cdf": lambda x: (1 + s.erf(x / s.sqrt(2))) / 2,
+        "lambert_wm1": lambda x: s.LambertW(x, -1)}
 
 
 class SympyArithmetic(Arithmetic):
@@ -25,14 +65,6 @@ class SympyArithmetic(Arithmetic):
         if op.name not in self.functions and op.value is None:
             raise AdError(f"SymPy has nothing for '{op.name}'", help="write it in functions that SymPy has")
         return super().apply(op, args, atoms, e)
-
-
-def text_of(expression: Any, name: str) -> Source:
-    """What SymPy writes of an expression, as a program."""
-    import sympy
-
-    from adcli.from_sympy.module import read
-    return read(Source(name, sympy.srepr(expression)), None, {}, {})
 
 
 def to_sympy(f: Function) -> Any:
@@ -49,23 +81,6 @@ def to_sympy(f: Function) -> Any:
         special = {math.pi: sympy.pi, math.e: sympy.E, math.inf: sympy.oo, -math.inf: -sympy.oo}
         return sympy.nan if x != x else special.get(x) or sympy.Rational(repr(float(x)))
 
-    def half_away(x: Any) -> Any:
-        return sympy.sign(x) * sympy.floor(sympy.Abs(x) + sympy.Rational(1, 2))
-    made = {name: getattr(sympy, sympys) for name, sympys in NAMED.items()} | {
-        "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "div": lambda x, y: x / y,
-        "neg": lambda x: -x, "pow": lambda x, y: x**y, "pown": lambda x, n: x**n, "dup": lambda x: (x, x), "stop": lambda x: x,
-        "select": lambda c, x, y: sympy.Piecewise((x, c), (y, True)), "hypot": lambda *x: sympy.sqrt(sum(v**2 for v in x)),
-        "exp2": lambda x: 2**x, "expm1": lambda x: sympy.exp(x) - 1, "log1p": lambda x: sympy.log(1 + x),
-        "log2": lambda x: sympy.log(x, 2), "log10": lambda x: sympy.log(x, 10), "fmax": sympy.Max, "fmin": sympy.Min,
-        "relu": lambda x: sympy.Max(x, 0), "trunc": lambda x: sympy.sign(x) * sympy.floor(sympy.Abs(x)), "round": half_away,
-        "fma": lambda x, y, z: x * y + z, "sech2": lambda x: 1 / sympy.cosh(x)**2, "clamp": lambda x, a, b: sympy.Min(sympy.Max(
-            x, a), b), "sigmoid": lambda x: 1 / (1 + sympy.exp(-x)), "softplus": lambda x: sympy.log(1 + sympy.exp(x)),
-        "sinc": lambda x: sympy.sinc(sympy.pi * x), "lambert_w0": lambda x: sympy.LambertW(x), "lambert_wm1": lambda x:
-            sympy.LambertW(x, -1), "xlogy": lambda x, y: x * sympy.log(y), "normal_pdf": lambda x: sympy.exp(-x**2 / 2) / sympy.sqrt(
-                2 * sympy.pi), "normal_cdf": lambda x: (1 + sympy.erf(x / sympy.sqrt(2))) / 2,
-        "fmod": lambda x, y: x - y * sympy.sign(x / y) * sympy.floor(sympy.Abs(x / y)), "logaddexp": lambda x, y: sympy.log(sympy.exp(x) + sympy.exp(y)), "lbeta": lambda x, y: sympy.loggamma(x) + sympy.loggamma(
-            y) - sympy.loggamma(x + y), "erfcx": lambda x: sympy.exp(x**2) * sympy.erfc(x)}
-    made["copysign"] = lambda x, y: sympy.Piecewise((sympy.Abs(x), y >= 0), (-sympy.Abs(x), True))
     symbols = {p.name: sympy.Symbol(p.name, real=True) for p in f.program.params}
-    found = evaluate(f.program, symbols, SympyArithmetic(made, constant))
+    found = evaluate(f.program, symbols, SympyArithmetic(operations(sympy), constant))
     return found if len(found) > 1 else next(iter(found.values()))

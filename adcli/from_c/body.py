@@ -8,7 +8,8 @@ from typing import Any
 from pycparser import c_ast as c
 
 from adcli.from_c.expressions import FLIPPED, LOAD, OPERATORS, STORE, CExpressions
-from adcli.from_c.tree import CFile, Kind, names, root, walk
+from adcli.from_c.text import Kind
+from adcli.from_c.tree import CFile, names, root, walk
 from adcli.lang.ir.errors import AdError
 
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from pycparser import c_ast as c
 
-from adcli.from_c.text import named
-from adcli.from_c.tree import COPYING, CFile, CSignature, Kind, root, walk
+from adcli.from_c.text import Kind, named
+from adcli.from_c.tree import COPYING, CFile, CSignature, root, walk
 from adcli.lang.ir.errors import AdError
 from adcli.readers.names import NAMED
 

@@ -179,11 +179,12 @@ class CProgram(PythonProgram):
             box = {i: (low, high - 1) for i, (low, high) in {**ranges, **line.ranges}.items()}
             stored = [(v, line.subscripts) for v in line.targets]
             for v, at in (*stored, *((t.variable, t.subscripts) for t in leaves(*line.values) if isinstance(t, Ref))):
-                for d, key in wanted.get(v, ()) if at else ():
-                    self.need(key, bounds(at[d], box)[1] + 1)
+                for d, key in wanted.get(v, ()):
+                    if at:
+                        self.need(key, bounds(at[d], box)[1] + 1)
         self.learn(whole=True)
-        if (key := next(filter(None, (unsaid(v.shape) for _, v in self.draft.outputs)), None)) is not None:
-            name = key.partition(".")[0]
+        for unknown in filter(None, (unsaid(v.shape) for _, v in self.draft.outputs)):
+            name = unknown.partition(".")[0]
             raise self.fault(next(a for a in self.node.args.args if a.arg == name), f"how many elements '{name}' has is not seen",
                              f"declare it with its number of elements: double {name}[n]")
 

@@ -6,7 +6,7 @@ import os
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from adcli.lang.ir.errors import AdError, Source, Span, alike
 
@@ -19,6 +19,14 @@ EMPTY = ("__restrict", "__restrict__", "__inline", "__inline__", "__extension__"
 DEEPEST = 40
 """Files that include one another."""
 MOST_WORDS = 2_000_000
+
+
+class Kind(NamedTuple):
+    """The type of a name: whole numbers or real ones, and its extents; a pointer has None for the first."""
+
+    whole: bool
+    dims: tuple[Any, ...] = ()
+    const: bool = False
 
 
 class Word(NamedTuple):

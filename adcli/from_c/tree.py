@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from pycparser import c_ast as c
 from pycparser.c_parser import CParser, ParseError
 
-from adcli.from_c.text import CText
+from adcli.from_c.text import CText, Kind
 from adcli.lang.ir.errors import AdError, Span
 
 WHOLES = ("int", "short", "long", "char", "unsigned", "signed", "_Bool", "size_t", "ptrdiff_t", "bool", "ssize_t",
@@ -22,14 +22,6 @@ COPYING = ("memcpy", "memmove", "memset")
 REALS = ("double", "float")
 HEAD = "".join(f"typedef long {name};" for name in WHOLES[7:]) + "\n"
 """The names of types that headers of the system have."""
-
-
-class Kind(NamedTuple):
-    """The type of a name: whole numbers or real ones, and its extents; a pointer has None for the first."""
-
-    whole: bool
-    dims: tuple[Any, ...] = ()
-    const: bool = False
 
 
 class CSignature(NamedTuple):

@@ -1,4 +1,4 @@
-"""An expression of SymPy, written by `srepr` or `str`, as a program: its text is nearly Python's, and what differs is put in its place.
+"""An expression of SymPy, written by `srepr` or `str`, as a program: its text is nearly Python's.
 
 Symbols are inputs, bases of `Indexed` arrays whose extents are those of the subscripts, as C's pointers have them.
 """
@@ -6,19 +6,19 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from types import SimpleNamespace
-from typing import NamedTuple
 
 from adcli.from_c.module import begun_again
+from adcli.from_c.text import Kind
 from adcli.lang.ir.errors import AdError, Source, alike
 from adcli.readers.names import NAMED
 
 LOAD = ast.Load()
 CALLED = {name: f"math.{name}" for name in NAMED["math"] & {
-    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp", "sqrt", "cbrt",
-    "floor", "erf", "erfc", "gamma"}} | {
+    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp", "sqrt",
+    "cbrt", "floor", "erf", "erfc", "gamma"}} | {
     "Abs": "builtins.abs", "Max": "builtins.max", "Min": "builtins.min", "ceiling": "math.ceil", "sign": "numpy.sign",
     "loggamma": "math.lgamma", "digamma": "scipy.special.digamma", "erfinv": "scipy.special.erfinv", "beta": "scipy.special.beta",
     "erfcinv": "scipy.special.erfcinv", "polygamma": "scipy.special.polygamma"}
@@ -33,13 +33,6 @@ NAME = "f"
 """What the value is called."""
 
 
-class Kind(NamedTuple):
-    """A symbol: a whole number where it bounds a sum, and its dimensions."""
-
-    whole: bool
-    dims: tuple[None, ...] = ()
-
-
 class SympyTree:
     """The tree of a text, in the terms of Python's reader."""
 
@@ -51,7 +44,8 @@ class SympyTree:
     def fault(self, node: ast.expr, message: str, help: str | None = None) -> AdError:
         line = self.source.text.split("\n")[node.lineno - 1]
         start = self.source.start_of(node.lineno) + len(line.encode()[:node.col_offset].decode())
-        return AdError(message, (start, start + max(1, len(ast.get_source_segment(self.source.text, node) or ""))), help, self.source)
+        length = len(ast.get_source_segment(self.source.text, node) or "")
+        return AdError(message, (start, start + max(1, length)), help, self.source)
 
     def value(self, n: ast.expr) -> ast.expr:
         return ast.copy_location(self.made(n), n)
@@ -135,7 +129,8 @@ class SympyTree:
         return self.value(args[0])
 
     def of_Float(self, args: list[ast.expr], n: ast.Call) -> ast.expr:
-        return ast.Constant(float(args[0].value)) if isinstance(args[0], ast.Constant) else self.value(args[0])   # type: ignore[arg-type]
+        value = args[0].value if isinstance(args[0], ast.Constant) else None
+        return ast.Constant(float(value)) if isinstance(value, str | int | float) else self.value(args[0])
 
     def of_Rational(self, args: list[ast.expr], n: ast.Call) -> ast.expr:
         return self.value(args[0]) if len(args) == 1 else ast.BinOp(self.value(args[0]), ast.Div(), self.value(args[1]))
@@ -226,7 +221,8 @@ def parsed(source: Source) -> ast.expr:
         return ast.parse(source.text.strip(), mode="eval").body
     except SyntaxError as fault:
         at = min(source.start_of(fault.lineno or 1) + max(0, (fault.offset or 1) - 1), max(0, len(source.text) - 1))
-        raise AdError(f"this is no expression of SymPy: {fault.msg}", (at, at + 1), "write what sympy.srepr gives", source) from None
+        raise AdError(f"this is no expression of SymPy: {fault.msg}", (at, at + 1), "write what sympy.srepr gives",
+                      source) from None
     except (RecursionError, MemoryError, ValueError):
         raise AdError("this is nested too deeply to be read", source=source) from None
 
@@ -242,7 +238,8 @@ def read(source: Source, name: str | None, given: Mapping[str, object], ranks: M
     except RecursionError:
         raise AdError("this is nested too deeply to be read", source=source) from None
     params = [ast.copy_location(ast.arg(n), root) for n in sorted(tree.symbols)]
-    keys: list[ast.expr | None] = [ast.copy_location(ast.Constant(f"{NAME}{k or ''}"), root) for k in (0, *range(2, len(values) + 1))]
+    names = [NAME, *(f"{NAME}{k}" for k in range(2, len(values) + 1))]
+    keys: list[ast.expr | None] = [ast.copy_location(ast.Constant(name), root) for name in names]
     value = values[0] if len(values) == 1 else ast.copy_location(ast.Dict(keys, values), root)
     body: list[ast.stmt] = [ast.copy_location(ast.Return(value), root)]
     function = ast.copy_location(ast.FunctionDef(NAME, ast.arguments([], params, None, [], [], None, []), body, [], None), root)
@@ -251,5 +248,6 @@ def read(source: Source, name: str | None, given: Mapping[str, object], ranks: M
     return begun_again(source, ast.Module([function], []), function, file, given)
 
 
-def names(text: str) -> Iterator[str]:
-    return iter(())
+def names(text: str) -> list[str]:
+    """No functions: a text is one expression."""
+    return []

@@ -7,8 +7,9 @@ import adcli
 
 EXPRESSIONS = [
     "x**2*sin(y) + Rational(1, 2)*exp(-x)", "Piecewise((x**2, x > 1), (log(x), x > 0), (0, True))*z", "sqrt(x*y)/(1 + z**2)",
-    "gamma(x)*erf(y)", "Max(x, y, z)*x", "loggamma(x) + digamma(y) + beta(x, y)", "atan2(y, x) + pi*E", "sec(x) + cot(y) + log(x, 2)",
-    "polygamma(1, x)", "factorial(x)*y", "Min(x, 2)*tanh(z)**3", "erfinv(x/10)", "Float('0.1')*x**y", "asinh(x) + cbrt(y)"]
+    "gamma(x)*erf(y)", "Max(x, y, z)*x", "loggamma(x) + digamma(y) + beta(x, y)", "atan2(y, x) + pi*E",
+    "sec(x) + cot(y) + log(x, 2)", "polygamma(1, x)", "factorial(x)*y",
+    "Min(x, 2)*tanh(z)**3", "erfinv(x/10)", "Float('0.1')*x**y", "asinh(x) + cbrt(y)"]
 
 
 @pytest.mark.engine

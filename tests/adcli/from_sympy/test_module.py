@@ -10,16 +10,18 @@ READ = [
      "input x, y\nf = 2 * x + sqrt(y) + pi\noutput f\n"),
     ("Piecewise((x**2, (x > 1) & (y < 2)), (log(x, 2), True))",
      "input x, y\nf = x > 1 and y < 2 ? x**2 : log(x) / log(2)\noutput f\n"),
-    ("Piecewise(ExprCondPair(Symbol('x'), StrictGreaterThan(Symbol('x'), Integer(0))))", "input x\nf = x > 0 ? x : nan\noutput f\n"),
+    ("Piecewise(ExprCondPair(Symbol('x'), StrictGreaterThan(Symbol('x'), Integer(0))))",
+     "input x\nf = x > 0 ? x : nan\noutput f\n"),
     ("Sum(a[i]*x[i], (i, 0, n - 1))", "input a(n), x(n)\nf +=! a(i) * x(i)\noutput f\n"),
     ("Sum(A[i, j]*x[j], (j, 0, n - 1), (i, 0, m - 1))",
      "input A(m, n), x(n)\nt(i) +=! A(i, j) * x(j)\nf +=! t(i)\noutput f\n"),
-    ("Product(Indexed(IndexedBase(Symbol('x')), Symbol('i', integer=True)), Tuple(Symbol('i', integer=True), Integer(0), Integer(1)))",
+    ("Product(Indexed(IndexedBase(Symbol('x')), Symbol('i', integer=True)), Tuple(Symbol('i'), Integer(0), Integer(1)))",
      "input x(2)\nf = x(0) * x(1)\noutput f\n"),
     ("Matrix([[x, 1], [0, y]])", "input x, y\nf(0, 0) = x\nf(0, 1) = 1\nf(1, 0) = 0\nf(1, 1) = y\noutput f\n"),
     ("(x, Max(x, y, 0), sec(y))", "input x, y\nf = x\nf2 = max(x, y, 0)\nf3 = 1 / cos(y)\noutput f, f2, f3\n"),
     ("Symbol('lambda')*Symbol('x_{1}')", "input lambda, x_1\nf = lambda * x_1\noutput f\n"),
-    ("Float('0.25', precision=53)*E**EulerGamma + factorial(x)", "input x\nf = 0.25 * e**0.5772156649015329 + gamma(x + 1)\noutput f\n")]
+    ("Float('0.25', precision=53)*E**EulerGamma + factorial(x)",
+     "input x\nf = 0.25 * e**0.5772156649015329 + gamma(x + 1)\noutput f\n")]
 
 
 @pytest.mark.parametrize(("text", "program"), READ)
@@ -29,9 +31,11 @@ def test_a_text_is_read(text: str, program: str) -> None:
 
 
 REFUSED = [("zeta(x)", "'zeta' cannot be read"), ("x +", "this is no expression of SymPy"), ("I*x", "I cannot be read"),
-           ("Sum(x, i)", "this is no range"), ("Piecewise(x, 1)", "this is no value with its condition"), ("x.diff(y)", "no expression"),
+           ("Sum(x, i)", "this is no range"), ("Piecewise(x, 1)", "this is no value with its condition"),
+           ("x.diff(y)", "no expression"),
            ("__import__('os').system('true')", "no expression"), ("f(x)(y)", "no expression"), ("Sum(x[i], (i, 0, y*z))", ""),
-           ("Sum(x, (i, 0, n))", "'n' has to be known here"), ("'text'", "a text stands where a number is needed"), ("", "no expression"),
+           ("Sum(x, (i, 0, n))", "'n' has to be known here"), ("'text'", "a text stands where a number is needed"),
+           ("", "no expression"),
            ("(" * 400 + "x" + ")" * 400, ""), ("x > 1", "is a truth value"), ("lambda*x", "write what sympy.srepr gives")]
 
 
