@@ -77,31 +77,6 @@ def test_other_verbs_see_the_outputs_alone():
     assert list(adcli.compile("minimize (x - 1)**2; subject to x >= 3")(x=3.0)) == ["objective"]
 
 
-@pytest.mark.parametrize("text, message, help", [
-    ("v = x; minimize v; maximize v", "a second objective", "one"), ("v = x; minimize w", "no value 'w'", "assign it"),
-    ("cost = x; minimize cst", "no value 'cst'", "'cost'"), ("input x; v = x; subject to xx <= 1", "no value 'xx'", "'x'"),
-    (T + "minimize x", "the objective is a tensor", "+=!"), ("v = x; minimize v, x", "unexpected ','", ""),
-    ("v = x; subject to v", "a condition compares", "g <= 0"), ("v = x; subject to v != 1", "a condition compares", "g == 1"),
-    ("v = x; subject to v = 1", "'=' assigns", "=="), ("v = x; subject to 1 <= v >= 2", "more than one", "comma"),
-    ("v = x; subject to 1 == v == 2", "more than one", "comma"), ("v = x; subject to 3 <= 4", "numbers alone", "g <= 0"),
-    ("v = x; subject to 3 <= v <= 2", "holds nowhere", "lower"), ("v = x; subject to v <= nan", "nan", "inf"),
-    ("v = x; subject to v >= inf", "holds nowhere", "-inf"), ("v = x; subject to -inf >= v", "holds nowhere", "-inf"),
-    ("v = x; subject to v == -inf", "holds nowhere", "-inf"),
-    ("v = x; subject to (v < 2) <= 3", "is a truth value", "? 1 : 0"), ("v = x; subject to", "is missing after 'to'", ""),
-    ("v = x; subject to v <= 1 where i in 0:2", "a where belongs to elements", "scalars"),
-    (T + "subject to x(i) <= hi", "'hi' is a tensor", "hi(i)"),
-    (T + "subject to x*A <= 1", "different shapes, x(N), A(N, M)", "sizes"),
-    (T + "subject to x(i) <= 1 where i != 2", "for some elements only", "where i in 0:n"),
-    (T + "subject to x(i) <= 1 where i in 0:2, x(0) >= 0.5", "for some elements only", "a statement: subject to x(0) >= 0.5"),
-    (T + "subject to x(i) - x(j) <= 1 where j in 0:i", "for some elements only", "where i in 0:n"),
-    (T + "subject to y(i) <= q", "no value 'q'", "input q"),
-])
-def test_faults(text, message, help):
-    with pytest.raises(AdError) as found:
-        parse(text)
-    assert message in found.value.message and help in (found.value.help or ""), found.value
-
-
 @pytest.mark.parametrize("text, meant", [
     ("minimise x^2", "minimize x^2"), ("minimze x^2", "minimize x^2"), ("Maxmize x^2", "maximize x^2"),
     ("v = x; Maximum: v", "v = x; maximize v"), ("minimize f = x^2", "f = x^2; minimize f"),

@@ -67,33 +67,6 @@ def test_an_inner_loop_is_its_steps(name: str) -> None:
         assert evaluate(derived, {"a": 0.7}) == evaluate(parse(print_program(derived)), {"a": 0.7}) == expected
 
 
-@pytest.mark.parametrize(("body", "message", "help"), [
-    ("for k in 0:N { s(t) += a*k; y(t, k) = s(t) }; x(t + 1) = y(t, 0)", "an inner loop is not of numbers", "one another"),
-    ("for k in 0:N { y(t, k) = a; y(t, k + 1) += a }; x(t + 1) = y(t, 0)", "an inner loop is not of numbers", "0:10"),
-    ("for k in 0:N { y(t, k) = a; w(t, k) = y(t, 0) }; x(t + 1) = y(t, 0)", "an inner loop is not of numbers", "0:10"),
-    ("for k in 0:9 until x(t) > 1 { u = x(t) }; x(t + 1) = 1", "with until assigns elements with its step", "u(k) ="),
-    ("u(0, i) = x(t) where i in 0:2; for k in 0:9 until u(k + 1, 0) > 1 { M(k, i, j) = i == j ? a : 0 where i in 0:2, j in 0:2\n"
-     "u(k + 1) = solve(M(k), u(k)) }; x(t + 1) = u(9, 0)", "'u' is read behind an inner loop with until", "a name of their own"),
-    ("for k in 0:N { z(t + 1, k + 1) = z(t + 1, k) + z(t + 2, k) }", "reads an element of 'z' that a later step", "run down"),
-    ("for k in 0:N { z(t, k) = z(t, 2*k) }", "'z' is not at a constant number of steps from 't' and 'k'", "all statements stand"),
-    ("for k in 0:N down { z(t, k) = z(t, k + 1) }", "runs the other way", "let both run down"),
-    ("for k in 0:t { z(t, k + 1) = z(t, k) }", "the range of an inner loop depends on the outer step", "sizes"),
-    ("for k in 0:N { z = a }", "assigns single tensors", "R(i, j)"),
-    ("for t in 0:2 { u(t) = x(t) }; x(t + 1) = u(0)", "the step 't' is that of the loop around", "another name"),
-    ("for a in 0:2 { u(a) = x(t) }; x(t + 1) = u(1)", "'a' is a name of the program and cannot be the step", "another name"),
-    ("for x in 0:2 { u(x) = a }; x(t + 1) = u(1)", "'x' is a name of the program and cannot be the step", "another name"),
-    ("for k in 0:2 { s(k) +=! x(t)*k where k in 0:1 }; x(t + 1) = s(1)", "'k' is the step, whose range the loop says", "k >= 1"),
-    ("for k in 0:2 { w(k) = x(t)*k where k = 3 }; x(t + 1) = w(1)", "'k' is the step, whose range the loop says", "k >= 1"),
-    ("for k in 0:2 checkpoint { w(k) = x(t) }; x(t + 1) = w(1)", "an inner loop has no checkpoint", "the outermost"),
-    ("for k in 0:2 { w = x(t) }; x(t + 1) = w", "'w' is assigned in the loop without its step", "w(t)"),
-    ("u(0) = x(t); for k in 0:2 { u(k + 1) = u(k) }; x(t + 1) = u(3)", "goes up to 3, and dimension 1 has extent 3", "can be 2"),
-])
-def test_what_an_inner_loop_cannot_be(body: str, message: str, help: str) -> None:
-    with pytest.raises(AdError) as found:
-        parse(OUTER.format(body))
-    assert message in str(found.value) and help in str(found.value)
-
-
 @pytest.mark.parametrize(("until", "written_out"), [
     ("abs(u(2) - u(1)) < 0.1", "abs(u(t, 2) - u(t, 1)) < 0.1"), ("u(2) > 0.5",) * 2])
 def test_the_loop_around_may_end_by_what_is_of_its_step(until: str, written_out: str) -> None:

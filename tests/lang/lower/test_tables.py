@@ -121,16 +121,3 @@ def test_each_foreign_function_of_tables_is_answered_with_what_it_is_here(name: 
         parse(f"input xs(N), ys(N), Z(N, N), x, y\nv = {name}({', '.join(args.get(p, p) for p in form.params)})")
     wanted = re.sub(r"\b[abd]\b", lambda m: args[m[0]], form.choices[0][0])
     assert f"write {wanted}" in str(found.value)
-
-
-@pytest.mark.parametrize("text, said", [
-    ("v = np.interp(x, xs, ys)", "write interp"), ("v = interp1(xs, ys, x)", "write interp(x, xs, ys) (constant outside)"),
-    ("v = CubicSpline(xs, ys)(2*x)", "write natural_spline(2*x, xs, ys)"), ("v = interp1d(xs, ys)", "write interp(x, xs, ys)"),
-    ("v = scipy.interpolate.PchipInterpolator(xs, ys)", "write pchip(x, xs, ys)"),
-    ("v = np.searchsorted(xs, x)", "write search(xs, x)"), ("v = search(x, xs)", "search' takes tensors by name"),
-    ("v = interp(xs, ys)", "it is interp(x, xs, ys)"),
-    ("v(i) = search(xs, 2*ys(i))", "takes tensors by name")])
-def test_foreign_names_and_other_arguments_are_answered(text: str, said: str) -> None:
-    with pytest.raises(AdError) as found:
-        parse(f"input xs(N), ys(N), x; {text}")
-    assert said in str(found.value)
