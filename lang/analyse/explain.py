@@ -19,7 +19,7 @@ from typing import Any
 from adcli.lang.analyse.numeric_rules import arguments, by_rule, contribution, met
 from adcli.lang.analyse.numeric_sweeps import Contribution, Sweep, dependent, forward_sweep, reverse_sweep
 from adcli.lang.evaluate import FLOAT, MOST_EXPONENT_BITS, Arithmetic, ValuesAt, every_value, precise_arithmetic, read
-from adcli.lang.ir import KINK, POLE, SINGULAR, Atom, Equation, Lit, Point, Program, Result, Var
+from adcli.lang.ir import KINK, POLE, SINGULAR, Atom, Equation, Lit, Point, Program, Result, Var, definitions
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.activity import active_values
 from adcli.lang.operations.matrix import NoValue
@@ -86,7 +86,7 @@ class ValuesExplained:
     def __init__(self, program: Program, at: Point, arithmetic: Arithmetic) -> None:
         self.program, self.at = program, at
         self.values = every_value(program, at, arithmetic)
-        self.defined = {o: e for e in program.equations for o in e.outs}
+        self.defined = definitions(program.equations)
         self.names = {p.var: p.name for p in program.params}
 
     @cached_property

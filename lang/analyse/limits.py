@@ -196,7 +196,7 @@ def sample(program: Program, at: Point, x: str, side: int, depth: int, square: i
     for times, more in BITS:
         with precision(times * depth + more):
             arithmetic = exact_literals()
-            point = {name: arithmetic.constant(y) for name, y in at.items()}
+            point = arithmetic.point(at)
             point[x] = beside(at[x], point[x], side, depth, square)
             values = every_value(program, point, arithmetic)
             found = read(values, program.results[0].atom, arithmetic)

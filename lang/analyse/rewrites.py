@@ -191,7 +191,7 @@ def around(causes: Sequence[Equation], explainer: Explainer) -> list[Equation]:
     return list(near)
 
 
-def match(pattern: Program, wanted: Atom, given: Atom, use: ArgumentUse, defined: Mapping[Var, Equation], bound: Bound) -> bool:
+def match(pattern: Program, wanted: Atom, given: Atom, use: ArgumentUse, defined: Mapping[Atom, Equation], bound: Bound) -> bool:
     """True if a value, used there, is what the pattern says, with the pattern's inputs bound to values. Sums and products are
     tried in both orders. Patterns are small, so this may recurse over them."""
     if isinstance(wanted, Lit):

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from adcli.lang.derive import derivatives
-from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result, Var
+from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result, Var, definitions
 from adcli.lang.ir.affine import Affine, Index, affine, greatest, least, slope, substituted, without
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.errors import Span
@@ -244,7 +244,7 @@ def linear_statements(program: Program, wrt: Sequence[str], rows: Sequence[Var],
         if value in active:
             ranges, here = every_element(row.shape)
             whole.enter(Statement(row, ranges, (), here, terms={ElementAt(value, here): Lit(1.0)}))
-    of_value: dict[Atom, Equation] = {out: e for e in program.equations for out in e.outs}
+    of_value = definitions(program.equations)
     for e in reversed(program.equations):
         made = [out for out in e.outs if out in active]
         read = [s for s in whole if any(at.atom in made for at in s.terms)]

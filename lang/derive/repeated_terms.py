@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
+from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var, definitions
 from adcli.lang.ir.affine import Index, affine
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.primitives import TABLE
@@ -84,7 +84,7 @@ Places = Mapping[Var, tuple[str, int]]
 
 def shapes_of(program: Program, places: Places) -> list[TermShape] | None:
     """The terms of all outputs by their shapes; None where terms are long, or share much."""
-    made = {out: e for e in program.equations for out in e.outs}
+    made = definitions(program.equations)
     found, left = dict[object, TermShape](), MOST_AGAIN * len(program.equations)
     for number, r in enumerate(program.results):
         sums: list[tuple[Atom, float]] = [(r.atom, 1.0)]
@@ -108,7 +108,7 @@ def shapes_of(program: Program, places: Places) -> list[TermShape] | None:
     return list(found.values())
 
 
-def term_of(value: Atom, made: Mapping[Var, Equation], places: Places) -> tuple[PlainTerm, object]:
+def term_of(value: Atom, made: Mapping[Atom, Equation], places: Places) -> tuple[PlainTerm, object]:
     """A term, and a key that is equal for those of the same shape."""
     equations, codes, key, leaves = list[Equation](), dict[Atom, object](), list[object](), list[Atom]()
 

@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var, has_tensors
+from adcli.lang.ir import Atom, Equation, Lit, Point, Primitive, Program, Var, has_tensors
 from adcli.lang.ir.affine import value
 from adcli.lang.ir.build import composed
 from adcli.lang.ir.primitives import TABLE
@@ -35,6 +35,10 @@ class Arithmetic:
     constant: Callable[[float], Any] = float
     compositions: dict[Any, Program] = field(default_factory=dict)
     least: float = math.ulp(0.0)
+
+    def point(self, at: Point) -> dict[str, Any]:
+        """The numbers of a point."""
+        return {name: self.constant(x) for name, x in at.items()}
 
     def enter(self, e: Equation) -> None:
         """Hear of an equation between tensors, or of a statement of a loop at a step, before it is carried out."""

@@ -282,6 +282,11 @@ class Program:
         return next(r for r in self.results if r.name == name)
 
 
+def definitions(equations: Iterable[Equation]) -> dict[Atom, Equation]:
+    """The equation that makes each value."""
+    return {out: e for e in equations for out in e.outs}
+
+
 def counts(program: Program) -> Mapping[Primitive, int]:
     """How many equations it has of each operation; counted once, since many ask and a program may be long."""
     if program.counted is None:

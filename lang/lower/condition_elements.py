@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from adcli.lang.expressions.scope import node_name
 from adcli.lang.expressions.stated_problem import ProblemScope, check_known, condition, value
 from adcli.lang.ir import Atom, Lit, shape_of
 from adcli.lang.ir.affine import affine, shape_text, text
@@ -116,7 +117,7 @@ class ConditionElements:
         if type(root) is Token and root.start in self.whole:
             return self.scope.read(root), ("0",) * len(self.whole[root.start])
         if type(root) is Call and not self.clauses and self.names == [a.text if type(a) is Token else "" for a in root.args]:
-            atom = self.scope.read(Token("NAME", root.name, root.start, root.start + len(root.name)))
+            atom = self.scope.read(node_name(root))
             if len(shape_of(atom)) == len(root.args):
                 return atom, ("0",) * len(root.args)
         written = self.subscripted(n)

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from adcli.lang.expressions.assignments import assignment, check_name
 from adcli.lang.expressions.desugar import apart, check_apart, written_out
-from adcli.lang.expressions.scope import POISON, CallingScope, CallShapes, Context, DryRun, EquationScope
+from adcli.lang.expressions.scope import POISON, CallingScope, CallShapes, Context, DryRun, EquationScope, node_name
 from adcli.lang.expressions.uninitialised_reads import check_elements
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, affine
@@ -341,7 +341,7 @@ class TensorScope(CallingScope):
             from adcli.lang.expressions.suggest_statements import suggested_sum  # only after a fault
             raise self.context.fault(f"index '{next(iter(b.indices))}' on the right is not on the left of '='", node,
                                      *suggested_sum(self.context.tree, node.start, self.env, self.tensors.sizes))
-        self.read(Token("NAME", node.name, node.start, node.start + len(node.name)))
+        self.read(node_name(node))
         for access in b.accesses:
             check_elements(self.context, self.tensors.written, self.env.get(access.tensor), access, (), ())
             if fault := outside(access, Domain((), (), ()), self.context.source):

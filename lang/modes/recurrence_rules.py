@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var, shape_of
+from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var, definitions, shape_of
 from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.ir.build import Builder, Hint
 from adcli.lang.ir.primitives import TABLE
@@ -141,7 +141,7 @@ def _elements_given(b: Builder, seed: Term | None) -> list[Box]:
             cone.append(e)
             needed.update(e.args)
     plain = simplify(Program((), tuple(reversed(cone)), (Result("exists", seed.exists),)))
-    made, found, left = {out: e for e in plain.equations for out in e.outs}, list[Box](), [plain.results[0].atom]
+    made, found, left = definitions(plain.equations), list[Box](), [plain.results[0].atom]
     while left:
         flags = left.pop()
         x = made.get(flags) if isinstance(flags, Var) else None
@@ -251,7 +251,7 @@ class _Derivatives:
         """The statement that makes `term`, and the one that says where it exists, for the derivative of `target`; the lines it
         needs stand beside. `over` has the box and the write."""
         enter = self.system.add if adds else self.system.assign
-        made = {x.outs[0]: x for x in lines.equations}
+        made = definitions(lines.equations)
         for x in lines.equations:
             if x.outs[0] is not term.atom and x.outs[0] is not term.exists:
                 self.system.line(x)

@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result, Var
+from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result, Var, definitions
 from adcli.lang.ir.affine import (
     Affine,
     Index,
@@ -345,7 +345,7 @@ def in_reading_order(op: Comprehension) -> Comprehension:
 
 def _sources_in_order(op: Comprehension) -> Iterator[BodySource]:
     """The sources of a body from left to right, with repetition."""
-    made = {e.outs[0]: e for e in op.body.equations}
+    made = definitions(op.body.equations)
     sources = {p.var: s for p, s in op.inputs()}
     stack, seen = [r.atom for r in op.body.results], set[Atom]()
     while stack:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from adcli.lang.ir import Atom, Equation, Lit, Program, Var
+from adcli.lang.ir import Atom, Equation, Lit, Program, Var, definitions
 from adcli.lang.ir.affine import Affine, Index, affine, linear, slope, substituted
 from adcli.lang.operations.comprehension import BodySource, Comprehension, Read, Subscript
 from adcli.lang.operations.matrix import Boxed, MatrixOperation
@@ -98,7 +98,7 @@ def key(s: Subscript | BodySource, args: Sequence[Atom]) -> object:
 
 def body_form(body: Program, sources: dict[Var, object]) -> tuple[tuple[object, ...], list[object]]:
     """The operations of a body as tuples with numbers for values, and its sources in the order in which they are met."""
-    made = {e.outs[0]: e for e in body.equations}
+    made = definitions(body.equations)
     numbers: dict[object, object] = {}
     met: list[object] = []
     nodes: list[object] = []
@@ -125,7 +125,7 @@ def body_form(body: Program, sources: dict[Var, object]) -> tuple[tuple[object, 
             numbers[a] = ("value", len(nodes))
         elif leaf(a) is None:
             stack.append((a, True))
-            stack += [(x, False) for x in reversed(made[a].args)]  # type: ignore[index]
+            stack += [(x, False) for x in reversed(made[a].args)]
     return (*nodes, leaf(root)), met
 
 

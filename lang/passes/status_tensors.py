@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
-from adcli.lang.ir import JUMP, KINK, SINGULAR, Atom, Equation, Lit, Program, Var, shape_of
+from adcli.lang.ir import JUMP, KINK, SINGULAR, Atom, Equation, Lit, Program, Var, definitions, shape_of
 from adcli.lang.ir.affine import Index, affine, least
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.primitives import TABLE, abs_, select
@@ -232,7 +232,7 @@ def over_elements(b: Builder, tensor: Atom, function: Callable[[Expr], Expr]) ->
 def is_place(e: Equation[Comprehension]) -> bool:
     """Whether an equation finds the place of an extremum: the least index at which a value is equal to another one."""
     body = e.op.body
-    made: dict[Atom, Equation] = {x.outs[0]: x for x in body.equations}
+    made = definitions(body.equations)
     last = made.get(body.results[0].atom)
     chosen = made.get(last.args[0]) if last is not None and last.op is SELECT else None
     never = last.args[-1] if last is not None else None

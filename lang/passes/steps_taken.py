@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
+from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var, definitions
 from adcli.lang.ir.affine import Affine, affine, bounds, least, never_negative
 from adcli.lang.ir.build import Builder, apply
 from adcli.lang.ir.names import Names
@@ -127,7 +127,7 @@ def _least_steps(e: Equation[Recurrence]) -> int:
 def _entered(program: Program, start: Atom, d: int, last: Affine) -> list[Var] | None:
     """The tensors that a history enters with, one made of the other; None where they have elements behind the `last` along
     dimension d that are not the same for all steps, or somebody else reads them."""
-    made = {out: x for x in program.equations for out in x.outs}
+    made = definitions(program.equations)
     uses = Counter([*(a for x in program.equations for a in x.args), *(r.atom for r in program.results)])
     found: list[Var] = []
     a: Atom | None = start

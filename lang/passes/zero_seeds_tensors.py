@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import reduce
 
-from adcli.lang.ir import Atom, Atoms, Equation, Lit, Param, Var, shape_of
+from adcli.lang.ir import Atom, Atoms, Equation, Lit, Param, Var, definitions, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine, linear, never_negative, slope
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.primitives import TABLE, select
@@ -232,7 +232,7 @@ def place_of(op: Comprehension, r: Range) -> tuple[Affine, Affine] | None:
 
 def alternatives(equations: Iterable[Equation], truth: Var) -> Iterator[Var]:
     """The truth values of which one holds where `truth` does."""
-    made = {e.outs[0]: e for e in equations}
+    made = definitions(equations)
     stack: list[Atom] = [truth]
     while stack:
         v = stack.pop()

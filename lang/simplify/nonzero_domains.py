@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from adcli.lang.ir import Atom, Atoms, Equation, Lit, Shape, Var, shape_of
+from adcli.lang.ir import Atom, Atoms, Equation, Lit, Shape, Var, definitions, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.comprehension import Comprehension, Ends, Read, all_fixed, ends_of, implied, in_ranges, needed_guards
@@ -220,7 +220,7 @@ def asked(op: Comprehension, args: Atoms, known: Supports) -> dict[Atom, Support
 
 def conjuncts(op: Comprehension) -> list[Atom]:
     """The parameters that are not zero wherever the value of a body is not the constant 0."""
-    made: dict[Atom, Equation] = {e.outs[0]: e for e in op.body.equations}
+    made = definitions(op.body.equations)
     found: list[Atom] = []
     value = made.get(op.body.results[0].atom)
     while value is not None and value.op is SELECT and is_zero(value.args[2]):

@@ -20,7 +20,7 @@ from functools import cache, reduce
 from operator import or_
 from typing import NamedTuple
 
-from adcli.lang.ir import Atom, Atoms, Equation, Lit, Param, Primitive, Program, Var, shape_of
+from adcli.lang.ir import Atom, Atoms, Equation, Lit, Param, Primitive, Program, Var, definitions, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine, bounds, never_negative, substituted
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.primitives import TABLE
@@ -95,7 +95,7 @@ def boxes_of(op: Comprehension) -> dict[Atom, int]:
 
 def factored(op: Comprehension) -> tuple[list[Factor], bool]:
     """What the value of a body is the product of, in the order of the text, and whether it is negated."""
-    made = {e.outs[0]: e for e in op.body.equations}
+    made = definitions(op.body.equations)
     uses = Counter(a for e in op.body.equations for a in e.args)
     found, negated = [], False
     stack = [Factor(op.body.results[0].atom)]

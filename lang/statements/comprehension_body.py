@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from math import isfinite
 
 from adcli.lang.expressions.assignments import check_name
-from adcli.lang.expressions.scope import POISON, Context, EquationScope
+from adcli.lang.expressions.scope import POISON, Context, EquationScope, node_name
 from adcli.lang.expressions.subscripts import LONGEST, TOO_LARGE, AffineReader
 from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Var
 from adcli.lang.ir.affine import Affine, Index, affine, floor, greatest, least, remainder, weight
@@ -188,7 +188,7 @@ class Elements(EquationScope):
             return None
         assert type(node) is Call
         key, subscripts = self.subscripts(node.name, node.args, tensor.shape, node)
-        atom = self.scope.read(Token("NAME", node.name, node.start, node.start + len(node.name)))
+        atom = self.scope.read(node_name(node))
         key = (atom, key)
         known = self.inputs.get(key)
         var = known or self.input(key, Read(self.argument(atom), subscripts))
@@ -253,7 +253,7 @@ class Elements(EquationScope):
                                      f"declare it as one: int32 {node.name}({', '.join('N' for _ in tensor.shape)})"
                                      if self.is_input(tensor) else f"write floor({text}), round({text}) or another whole number")
         key, subscripts = self.subscripts(node.name, node.args, tensor.shape, node)
-        self.scope.read(Token("NAME", node.name, node.start, node.start + len(node.name)))
+        self.scope.read(node_name(node))
         return ("gather", tensor, key), Read(self.argument(tensor), subscripts)
 
     def no_computed(self, node: Node, what: str) -> tuple[Var, tuple[tuple[str, Affine], ...]]:

@@ -42,6 +42,10 @@ FOREIGN = {
 }
 
 
+Unit = tuple[list[Token], list[AdError]]
+"""The tokens of a statement, and the faults of its brackets."""
+
+
 def recover(source: Source) -> tuple[list[Statement], list[AdError]]:
     """The statements that can be read, Broken ones for the others, and the faults."""
     tokens = scan(source.text, newlines=True)[0]
@@ -79,9 +83,9 @@ def named(faults: list[AdError], tokens: list[Token]) -> list[AdError]:
     return faults
 
 
-def cut(tokens: list[Token], source: Source) -> list[tuple[list[Token], list[AdError]]]:
+def cut(tokens: list[Token], source: Source) -> list[Unit]:
     """The statements as lists of tokens, each with the faults of its brackets."""
-    units: list[tuple[list[Token], list[AdError]]] = []
+    units: list[Unit] = []
     unit: list[Token] = []
     faults: list[AdError] = []
     opened: list[Token] = []
@@ -128,10 +132,10 @@ def cut(tokens: list[Token], source: Source) -> list[tuple[list[Token], list[AdE
     return units
 
 
-def with_types(units: list[tuple[list[Token], list[AdError]]]) -> list[tuple[list[Token], list[AdError]]]:
+def with_types(units: list[Unit]) -> list[Unit]:
     """The units, with a type or an objective that stands alone joined to the assignment after it: `double v = x`,
     `minimize f +=! x(i)`."""
-    joined: list[tuple[list[Token], list[AdError]]] = []
+    joined: list[Unit] = []
     for unit, faults in units:
         before = joined[-1][0] if joined else []
         if before and before[-1].text.lower() in JOINED and all(t.type == "NAME" for t in before):
@@ -140,10 +144,10 @@ def with_types(units: list[tuple[list[Token], list[AdError]]]) -> list[tuple[lis
     return joined
 
 
-def with_braces(units: list[tuple[list[Token], list[AdError]]], source: Source) -> list[tuple[list[Token], list[AdError]]]:
+def with_braces(units: list[Unit], source: Source) -> list[Unit]:
     """The units, with the statements of a loop that is written without braces joined to its head, which has the fault: those up
     to a word that ends blocks elsewhere, else those that stand further to the right."""
-    joined: list[tuple[list[Token], list[AdError]]] = []
+    joined: list[Unit] = []
     while units:
         (unit, faults), *units = units
         if begins_loop(unit) and not any(t.type == "LBRACE" for t in unit):

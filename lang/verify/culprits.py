@@ -18,7 +18,7 @@ from typing import Any
 from adcli.lang.analyse.numeric_rules import by_rule
 from adcli.lang.analyse.numeric_sweeps import ArgumentUse, forward_sweep, reverse_sweep
 from adcli.lang.evaluate import FLOAT, Arithmetic, every_value, precise_arithmetic, read
-from adcli.lang.ir import Atom, Equation, Point, Program, Result
+from adcli.lang.ir import Atom, Equation, Point, Program, Result, definitions
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.activity import active_values
 from adcli.lang.verify.differences import Standing, settled
@@ -75,18 +75,18 @@ def wrong_term(program: Program, result: Result, wrt: str | None, cases: Sequenc
     if whole is None and not factors:
         return None
     order = {e: i for i, e in enumerate(program.equations)}
-    computed = {out: e for e in program.equations for out in e.outs}
+    computed = definitions(program.equations)
     if whole is not None:
         part, used, factor = result.atom, None, whole
     else:
         use = max(factors, key=lambda u: (order[u[0]], -u[1]))
         part, used, factor = use[0].args[use[1]], use[0], factors[use]
-    while (e := computed.get(part)) is not None and e.op in SUMS:   # type: ignore[arg-type]  # of a Lit nothing is computed
+    while (e := computed.get(part)) is not None and e.op in SUMS:  # of a Lit nothing is computed
         inner = [i for i in range(len(e.args)) if (e, i) in factors]
         if len(inner) != 1:
             break
         part, used, factor = e.args[inner[0]], e, factors[e, inner[0]]
-    return WrongTerm(part, computed.get(part), used, factor, len(cases), whole is not None)   # type: ignore[arg-type]
+    return WrongTerm(part, computed.get(part), used, factor, len(cases), whole is not None)
 
 
 def contributions(program: Program, out: Atom, wrt: str | None,
@@ -177,7 +177,7 @@ def culprit(program: Program, at: Point, wrt: Collection[str]) -> Culprit | None
 def culprits(program: Program, at: Point, wrt: Collection[str]) -> Iterator[Culprit]:
     """Every wrong rule in the order of the program."""
     exact = precise_arithmetic(RULE_DIGITS)
-    values = every_value(program, {n: exact.constant(x) for n, x in at.items()}, exact)
+    values = every_value(program, exact.point(at), exact)
     active, seen = active_values(program, wrt), 0
     for e in program.equations:
         if e.op.truth or e.op is TABLE["dup"]:

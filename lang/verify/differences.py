@@ -181,7 +181,7 @@ def same_as_program(derivative: Program, at: Point, wanted: Mapping[str, tuple[A
     found: dict[str, Any] = {}
     for digits in WORKING_DIGITS[1:]:
         exact = precise_arithmetic(digits)
-        made = evaluate(derivative, {n: exact.constant(x) for n, x in at.items()}, exact)
+        made = evaluate(derivative, exact.point(at), exact)
         found = {n: made[n] for n in wanted}
         if all(abs(found[n] - want) <= allowed for n, (want, allowed) in wanted.items()):
             break
@@ -190,7 +190,7 @@ def same_as_program(derivative: Program, at: Point, wanted: Mapping[str, tuple[A
 
 def _moved(program: Program, at: Point, exact: Arithmetic, steps: Sequence[Any],
            directions: Sequence[Point]) -> Quotients:
-    point = {n: exact.constant(x) for n, x in at.items()}
+    point = exact.point(at)
     for h, direction in zip(steps, directions, strict=True):
         for n, v in direction.items():
             point[n] += h * exact.constant(v)

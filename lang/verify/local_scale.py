@@ -78,7 +78,7 @@ def _scales(program: Program, at: Point, name: str, size: Point,
                  powers: range) -> dict[str, float | None]:
     digits = DIGITS + int(max(0, math.frexp(at[name])[1] - powers[0], -powers[0]) * math.log10(2))
     exact = precise_arithmetic(digits)
-    point, two = {n: exact.constant(x) for n, x in at.items()}, exact.constant(2.0)
+    point, two = exact.point(at), exact.constant(2.0)
 
     def seen(at: Mapping[str, Any]) -> tuple[dict[str, Any], list[object]]:
         values = every_value(program, at, exact)
