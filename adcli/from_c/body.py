@@ -76,6 +76,8 @@ class CBody(CExpressions):
                 p = p._replace(offset=self.name(local.name, d))
             self.declare(d.name, Kind(kind.whole, (None,)), p)
             return made
+        if "static" in d.storage and self.signature and d.name in stores(self.file.definitions[self.signature.name].body):
+            raise self.fault(d, f"'{d.name}' has another value in the next call", "pass it in, or declare it without static")
         if kind.dims:
             value = self.array(d, kind)
         elif d.init is None:

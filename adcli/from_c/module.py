@@ -147,6 +147,18 @@ class CProgram(PythonProgram):
                              f"give it with the point, ⟦--at {name}=3⟧, or declare the arrays with it: double x[{name}]")
         return int(value)
 
+    def made(self, tried: bool) -> Source:
+        """The program; one that is `tried` is a program for all sizes, or an error."""
+        try:
+            found = self.program()
+        except AdError:
+            self.learn(whole=False)
+            raise
+        if tried:
+            from adcli.lang.lower.frontend import parse_source
+            parse_source(found)
+        return found
+
     def size_names(self, taken: set[str]) -> dict[str, str]:
         return super().size_names(taken) | {n: str(k) for n, k in self.facts.numbers.items()}
 
@@ -265,26 +277,21 @@ def read(source: Source, name: str | None, given: Mapping[str, object], ranks: M
 def begun_again(source: Source, tree: ast.Module, function: ast.FunctionDef, file: Any,
                 given: Mapping[str, object]) -> Source:
     """The program, read again with each fact that is learned; with sizes as numbers where it cannot be read for all sizes."""
-    facts, first = CFacts(given=given), None
+    whole = [n for n, k in file.signature(function.name).params.items() if k.whole and not k.dims]
+    numbers = {n: int(v) for n in whole if isinstance(v := given.get(n), int | float) and v == int(v)}
+    facts, left = CFacts(given=given), bool(numbers)
     for _ in range(MOST_READINGS):
         reading = CProgram(source, tree, function, facts, file)
         try:
-            try:
-                return reading.program()
-            except AdError:
-                reading.learn(whole=False)
-                raise
+            return reading.made(left and bool(facts.sized))
         except Again:
             continue
         except RecursionError:
             raise AdError("this is nested too deeply to be read", source=source) from None
-        except AdError as fault:
-            numbers = {n: int(v) for n, k in reading.signature.params.items() if k.whole and not k.dims and isinstance(
-                v := given.get(n), int | float) and v == int(v)}
-            if first or not numbers or not facts.sized:
-                raise fault from None
-            first = fault
-            facts = CFacts(given=given)
+        except AdError:
+            if not left:
+                raise
+            left, facts = False, CFacts(given=given)
             facts.sized, facts.constants = set(numbers), numbers
     raise AdError("the extents of the arrays cannot be found", source=source, help="declare them: double x[n]")
 

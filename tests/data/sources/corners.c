@@ -117,3 +117,15 @@ double power(double x, int n)
 }
 
 double rounded(double x) { return round(2.5 * x) + rint(2.5) + fmax(x, 0.5) + fmod(-7.5, 2) + fdim(x, 0.25) + abs(-3) + (int)(3.7 * x); }
+
+double in_part(double x, int n)
+{
+    double a[4];
+    for (int i = 0; i < 4; i++)
+        a[i] = x * i;
+    for (int i = 0; i < n; i++)
+        a[i] = a[i] + x * x;
+    return a[0] * a[3];
+}
+
+double recursive(double x, int n) { return n <= 0 ? 1 : x * recursive(x + 1, n - 1); }

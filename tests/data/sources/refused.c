@@ -67,3 +67,4 @@ double complex_one(double complex z) { return 1; }
 double texts(double x) { return x + "a"; }
 static void both(double *a, double *b) { a[1] = b[1]; }
 double overlapping(double x) { double y[3] = {x, x, x}; both(y, y); return y[1]; }
+double calls_before(double x) { static double c = 1; c += x; return c; }
