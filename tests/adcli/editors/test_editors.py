@@ -4,8 +4,7 @@ from __future__ import annotations
 import json
 import plistlib
 
-import pytest
-from command import adcli, succeeds
+from command import succeeds
 
 from adcli.editors.command import grammar, syntax
 
@@ -35,15 +34,3 @@ def test_the_extension_of_vs_code_is_whole(tmp_path):
     (folder / "mine").write_text("stays", encoding="utf-8")
     succeeds("editor", "vscode", "-o", folder)
     assert (folder / "mine").exists()
-
-
-@pytest.mark.parametrize("args, said", [
-    ((), "no EDITOR\nhelp: give one: vscode, textmate, sublime, vim"),
-    (("emacs",), "no editor 'emacs'\nhelp: "),
-    (("vscode",), "vscode is a folder of files\nhelp: name it: adcli editor vscode -o adcli-vscode"),
-    (("vscode", "-o", "-"), "vscode is a folder of files\nhelp: name it: adcli editor vscode -o adcli-vscode"),
-    (("vscode", "-o", "README.md"), "README.md: "),
-])
-def test_a_wrong_command(args, said):
-    ended = adcli("editor", *args)
-    assert (ended.code, ended.out) == (2, "") and ended.err.startswith(f"adcli: error: {said}"), ended.err

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from adcli.lang.ir.errors import Source
-from command import adcli, succeeds
+from command import succeeds
 from places import ROOT
 from session_seed import drawn
 
@@ -224,14 +224,3 @@ def test_a_page_begins_at_the_point_that_is_given(tmp_path):
     name = unicodedata.normalize("NFC", "größe.ad")
     (tmp_path / name).write_text("größe = x", encoding="utf-8")
     assert f"<title>{name}</title>" in succeeds("explore", tmp_path / name).out
-
-
-@pytest.mark.parametrize("args, code, message", [
-    (("-e", "x", "--at", "x=0:1:1000000000"), 2, "a page begins at one point, and --at gives several"),
-    (("-e", "x", "--at", "x=1", "--at", "x=2"), 2, "a page begins at one point, and --at gives several"),
-    (("-e", "v = (x"), 3, "error"), (("-e", "x", "--at", "y=1"), 2, "no input 'y'"),
-    (("-e", "x", "-o", ""), 2, "-o needs a file name"),
-    (("absent.ad",), 2, "absent.ad"), (("-e", "x", "--wrt", "z"), 2, "'z'"), (("-e", "x", "--of", "z"), 2, "'z'")])
-def test_what_is_wrong_is_said(args, code, message):
-    ended = adcli("explore", *args)
-    assert (ended.code, ended.out) == (code, "") and message in ended.err, ended

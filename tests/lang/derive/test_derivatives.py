@@ -164,16 +164,6 @@ def test_a_chosen_partial_of_high_order_costs_no_other():
     assert [r.name for r in made.results] == ["v", "d3v_dx0_dx1_dx2"]
 
 
-@pytest.mark.parametrize("of, message", [
-    ("v:x,,y", "lacks the name of an input"), ("v:", "lacks the name of an input"),
-    ("q:x", "no output 'q'"), ("v:z", "no input 'z'"),
-    (":x", "':x' lacks an output before the colon\nhelp: write v:x")])
-def test_a_wrong_choice_is_refused(of, message):
-    ended = adcli("grad", "-e", "v = x*y", "--of", of, "--at", "x=1,y=2")
-    assert (ended.code, ended.out) == (2, "")
-    assert message in ended.err
-
-
 def test_an_order_and_chosen_partials_exclude_each_other():
     assert "cannot be used together" in adcli("grad", "-e", "v = x*y", "--of", "v:x", "--order", 2, "--at", "x=1,y=2").err
 
@@ -266,21 +256,6 @@ def test_a_pattern_is_a_picture():
     assert "shows no numbers" in adcli("jacobian", "-e", "x*y", "--pattern", "--at", "x=1,y=2").err
 
 
-@pytest.mark.parametrize("options", [("--pattern", "--emit", "text"), ("--pattern", "--explain")])
-def test_a_pattern_goes_with_nothing_else(options):
-    ended = adcli("hessian", "-e", "x*y", *options)
-    assert (ended.code, ended.out) == (2, "")
-    assert "--pattern cannot be used together" in ended.err
-
-
-@pytest.mark.parametrize("form", ["coo", "mtx"])
-@pytest.mark.parametrize("option", ["--digits", "--enclose", "--status"])
-def test_what_a_matrix_format_has_no_place_for_is_refused(option, form):
-    ended = adcli("hessian", "-e", "x*y", "--at", "x=1,y=2", "--format", form, option)
-    assert (ended.code, ended.out) == (2, "")
-    assert f"{option} needs --format text, csv or json" in ended.err
-
-
 @pytest.mark.parametrize("verb", ["jvp", "hvp", "trace"])
 def test_a_direction_along_a_param_needs_wrt(verb):
     line = (verb, "-e", "param k = 2; v = k*x**2", "--at", "x=3", "--tangent", "k=1")
@@ -288,22 +263,6 @@ def test_a_direction_along_a_param_needs_wrt(verb):
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.endswith("'k' is not among the inputs to differentiate\nhelp: add it: --wrt x,k\n")
     assert succeeds(*line, "--wrt", "x,k").out
-
-
-@pytest.mark.parametrize("line, message", [
-    (["hessian", "-e", "u = x", "-e", "w = x", "--at", "x=1"], "a Hessian needs one output, and there are 2"),
-    (["hvp", "-e", "u = x", "-e", "w = x", "--at", "x=1"], "a Hessian needs one output"),
-    (["hessian", "-e", "input x(N); u(i) = x(i); w +=! x(i)", "--at", "x=[1]"], "choose one: --of w"),
-    (["jacobian", "-e", "x*y", "--at", "x=0:1:2,y=1", "--format", "mtx"], "holds one matrix"),
-    (["grad", "-e", "x*y", "--at", "x=0,y=1", "--format", "coo"], "no format 'coo'"),
-    (["taylor", "-e", "x*y", "--at", "x=0,y=1"], "no --tangent"),
-    (["taylor", "-e", "x*y", "--at", "x=0,y=1", "--tangent", "z=1"], "no input 'z'"),
-    (["taylor", "-e", "x*y", "--at", "x=0,y=1", "--tangent", "x=1,z=0"], "no input 'z'"),
-    (["hvp", "-e", "x*y", "--at", "x=0,y=1", "--tangent", "x"], "not name=value")])
-def test_what_is_wrong_is_said(line, message):
-    ended = adcli(*line)
-    assert (ended.code, ended.out) == (2, "")
-    assert message in ended.err
 
 
 def test_a_matrix_of_rows_is_refused():
