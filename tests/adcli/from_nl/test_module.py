@@ -3,13 +3,17 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from adcli.lang.ir.errors import AdError
+from adcli.solvers.tensor_functions import vector_function
 from command import adcli
+from hock_schittkowski import PROBLEMS, evaluated, pyomo_model
 from nl_files import binary, nl
 from places import ROOT
 
@@ -220,3 +224,66 @@ def test_a_program_that_is_kept_takes_its_tables_from_the_model(written):
     name = written(nl([f"o2 v{k} o41 v{(7*k) % 120}" for k in range(120)], 120, "o5 v0 n2", start=[0.1 + k for k in range(120)]))
     written(adcli("show", name).out, "kept.ad")
     assert adcli("eval", "kept.ad", "--at", f"@{name}").out == adcli("eval", name).out
+
+
+# ---------------------------------------------------------------- Pyomo
+
+@pytest.fixture
+def solver(monkeypatch, tmp_path):
+    """The command adcli where Pyomo looks for a solver."""
+    pytest.importorskip("pyomo.environ")
+    command = tmp_path / "adcli"
+    command.write_text(f"#!{sys.executable}\nimport sys\nfrom adcli.__main__ import main\nsys.exit(main())\n")
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.engine
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("number", PROBLEMS)
+def test_minima_of_hock_and_schittkowski(solver, number):
+    """Pyomo's model has the published minimum."""
+    pyomo_model(PROBLEMS[number]).write("m.nl")
+    found = json.loads(adcli("minimize", "m.nl", "--format", "json").out)
+    assert found["minimum"]
+    assert found["value"]["objective"] == pytest.approx(PROBLEMS[number].least, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.engine
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("number", [20, 42, 56, 62, 73, 81, 112, 113])
+def test_derivatives_of_hock_and_schittkowski(solver, number):
+    """The Jacobian and the Hessian of the Lagrangian beside the start are those that JAX has of the formulas."""
+    import jax
+    jax.config.update("jax_enable_x64", True)
+    problem = PROBLEMS[number]
+    pyomo_model(problem).write("m.nl", io_options={"symbolic_solver_labels": True})
+    x = np.array([float(w) for w in problem.start.split()])
+    x += 0.01 * np.cos(np.arange(len(x)))
+    maths = {name: getattr(jax.numpy, name) for name in ("exp", "log", "sin", "cos", "sqrt")}
+    program = api.load("m.nl").program
+    order = np.array([int(p.name.removeprefix("x_")) - 1 for p in program.params])
+    rows = [0 if r.name == "objective" else int(r.name.removeprefix("condition_")) for r in program.results]
+    function = vector_function(program, [p.name for p in program.params], {}, {p.name: 0.0 for p in program.params})
+    weights = np.cos(np.arange(len(rows)))
+
+    def values(x):
+        return jax.numpy.stack([jax.numpy.asarray(v, float) for v in evaluated(problem, list(x), maths)])[np.array(rows)]
+    want = jax.jacobian(values)(x)[:, order], jax.hessian(lambda x: weights @ values(x))(x)[order][:, order]
+    for got, expected in zip((function.jac(x[order]), function.hess(x[order], weights)), want, strict=True):
+        np.testing.assert_allclose(getattr(got, "toarray", lambda got=got: got)(), expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.engine
+def test_pyomo_takes_adcli_for_a_solver(solver):
+    import pyomo.environ as pyomo
+    m = pyomo_model(PROBLEMS[71])
+    m.dual = pyomo.Suffix(direction=pyomo.Suffix.IMPORT)
+    result = pyomo.SolverFactory("asl:adcli").solve(m)
+    assert result.solver.termination_condition == pyomo.TerminationCondition.optimal
+    assert pyomo.value(m.objective) == pytest.approx(17.0140173)
+    assert [m.dual[c] for c in m.condition.values()] == pytest.approx([0.5522937, -0.1614686], rel=1e-6)
+    m.no = pyomo.Constraint(expr=m.x[1] + m.x[2] <= 1)
+    result = pyomo.SolverFactory("asl:adcli").solve(m, load_solutions=False)
+    assert result.solver.termination_condition == pyomo.TerminationCondition.infeasible
