@@ -107,7 +107,7 @@ class Verbs(click.Group):
 def cli() -> None:
     """Values and derivatives of formulas, and programs that compute them.
 
-    PROGRAM is a file of assignments, FILE.py:FUNCTION, - for standard input, or -e 'v = x*sin(y)'.
+    PROGRAM is a file of assignments, FILE.py:FUNCTION, FILE.nl, - for standard input, or -e 'v = x*sin(y)'.
 
     Example: adcli grad -e 'v = x*sin(y)' --at x=2,y=5
     """
