@@ -35,7 +35,9 @@ OF_C: dict[str, dict[str, Any]] = {
     "adbench:lstm_objective": LSTM, **{f"corners:{name}": {"x": 0.7} for name in (
         "whole_division", "left_early", "behind_the_loop", "single", "shadowed", "rounded")},
     "corners:by_pointers": {"x": [0.5, 1.5, -0.7, 2.0]}, "corners:moving_index": {"x": [0.5, 1.5, -0.7, 2.0]},
-    "corners:checked": {"in": [0.5, 1.5]}, "corners:sorted": {"x": [0.5, 1.5, -0.7]}, "corners:power": {"x": 1.3, "n": 11}, "corners:in_part": {"x": 1.3, "n": 2}, "corners:recursive": {"x": 1.3, "n": 3}}
+    "corners:checked": {"in": [0.5, 1.5]},
+    "corners:sorted": {"x": [0.5, 1.5, -0.7]}, "corners:power": {"x": 1.3, "n": 11}, "corners:in_part": {"x": 1.3, "n": 2},
+    "corners:recursive": {"x": 1.3, "n": 3}}
 SIZES = {"gravity_energy": {"n": 3}, "recurrent": {"n": 3}, "low_pass": {"n": 4}, "matmul": {"n": 3, "m": 2, "k": 2},
          "linear_steps": {"t": 2, "n": 2}, "mixture_loglik": {"n": 4, "k": 2}, "rosenbrock_n": {"n": 4}}
 OF_PYTHON = [case for case in POINTS if (FOLDER / f"{case.partition(':')[0]}.c").exists() and re.search(
