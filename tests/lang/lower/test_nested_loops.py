@@ -99,7 +99,7 @@ OVER_SIZES = {
                 "for i in 1:N {{ for j in 1:M {{ {} }} }}; v = z(N-1, M-1)",
                 "z(i, j) = x(i, j)*z(i - 1, j + 1) + z(i, j - 1)"),
     "down": ("z(N, j) = 1 where float(N + 1, M + 2) z; z(i, M + k) = x(i, k) where k in 0:2",
-             "for i in 0:N down {{ for j in 0:M down {{ {} }} }}; v = z(0, 0)", "z(i, j) = x(i, j)*z(i, j + 2) + cos(z(i + 1, j))"),
+             "for i in 0:N down {{ for j in 0:M down {{ {} }} }}; v = z(0, 0)", "z(i, j) = x(i, j)*z(i, j+2) + cos(z(i+1, j))"),
     "at once, beside others": (
         "z(0, j) = x(0, j) where float(N, M) z",
         "for i in 0:N-1 {{ s(i) = 0; for j in 0:M {{ {} }}; w(i) = s(i)*2 }}; v +=! z(N-1, j)*w(0)",
