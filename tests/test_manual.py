@@ -71,8 +71,8 @@ def test_the_commands_of_the_cmake_project_make_what_it_compiles(tmp_path):
     for kind, suffix in ("c", "c"), ("header", "h"):
         made = command.replace("${MODEL}", str(model)).replace("${kind}", kind).replace("${suffix}", suffix)
         assert shell(f"cd {shlex.quote(str(tmp_path))} && adcli {made}") == ""
-    (tmp_path / "main.c").write_text('#include "beacon.h"\nint main(void) { float in[5] = {0}, out[12]; return beacon(in, out); }\n',
-                                     encoding="utf-8")
+    main = '#include "beacon.h"\nint main(void) { float in[5] = {0}, out[12]; return beacon(in, out); }\n'
+    (tmp_path / "main.c").write_text(main, encoding="utf-8")
     assert shell(f"cd {shlex.quote(str(tmp_path))} && cc -std=c99 -Wall {flags} beacon.c main.c -lm -o main && ./main") == ""
 
 

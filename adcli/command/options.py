@@ -218,7 +218,8 @@ RESULT_OPTIONS: dict[str, Callable[..., Decorator]] = {
         help="Go on with the parts that an earlier run has not written to -o DIR/."),
     "emit": partial(option, EMIT, "--emit", type=OneOf("target", tuple(TARGETS)), help="Write the program instead of numbers."),
     "style": partial(option, EMIT, "--style", type=OneOf("style", ("nested", "anf", "prefix", "math")),
-        help="For --emit text: nested expressions, one operation per line (anf), prefix calls, or for reading, as mathematics writes it."),
+        help="For --emit text: nested expressions, one operation per line (anf), prefix calls, or for reading, as mathematics "
+             "writes it."),
     "lanes": partial(option, EMIT, "--lanes", type=OneOf("lane count", tuple(map(str, LANES))),
         help="For LLVM and below: rows at a time, as vectors; 1, the default, is portable."),
     "symbol": partial(option, EMIT, "--symbol", metavar="NAME",

@@ -20,11 +20,12 @@ PROGRAM, WHAT, WHERE, EMIT, WRITTEN, TRUST, OTHER = GROUPS = (
 """The purposes that help texts group options by, in their order."""
 FEW = 12
 """Options that `adcli VERB --help` shows at most."""
-WANTED_FIRST = tuple("""
-    --help --help-all --expression --at --data --y --params --equation --subject-to --predict --against --stage --tangent --cotangent
-    --of --wrt --order --maximize --uncertainties --loss --interval --monte-carlo --second-order --correlation --coverage
-    --plot --derivatives --points --rows --seconds --limit --returns --check --element --pattern --scaled --emit
-    --format --output --status --explain --sum --mode --style --digits --fmt""".split())
+WANTED_FIRST = (
+    "--help", "--help-all", "--expression", "--at", "--data", "--y", "--params", "--equation", "--subject-to", "--predict",
+    "--against", "--stage", "--tangent", "--cotangent", "--of", "--wrt", "--order", "--maximize", "--uncertainties", "--loss",
+    "--interval", "--monte-carlo", "--second-order", "--correlation", "--coverage", "--plot", "--derivatives", "--points",
+    "--rows", "--seconds", "--limit", "--returns", "--check", "--element", "--pattern", "--scaled", "--emit", "--format",
+    "--output", "--status", "--explain", "--sum", "--mode", "--style", "--digits", "--fmt")
 """The order in which options are wanted: the first ones that a verb has are those that its short help shows."""
 
 

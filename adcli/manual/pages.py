@@ -46,10 +46,11 @@ PAGE = """<!doctype html>
 
 
 def write_pages(folder: Path, verbs: Mapping[str, str]) -> int:
-    """Write all pages into a folder, which is made if it is not there; the number of pages. `verbs` are the help texts of verbs."""
+    """Write all pages into a folder, which is made if it is not there; the number of pages. `verbs` are their help texts."""
     folder.mkdir(parents=True, exist_ok=True)
     texts = {topic: "\n".join(written(chapter(topic))) for topic in TOPICS}
-    texts |= {f"verb-{verb}": f'<h1 class="name">adcli {verb}</h1>\n<pre class="help">{html.escape(text)}</pre>' for verb, text in verbs.items()}
+    texts |= {f"verb-{verb}": f'<h1 class="name">adcli {verb}</h1>\n<pre class="help">{html.escape(text)}</pre>'
+              for verb, text in verbs.items()}
     texts["index"] = contents(verbs)
     for name, text in texts.items():
         title = name if name in TOPICS else f"adcli {name.removeprefix('verb-')}" if name != "index" else "the manual"
@@ -77,7 +78,8 @@ def put(path: Path, text: str) -> None:
 
 def chapters(current: str, verbs: Iterable[str]) -> str:
     """The list of all pages, in which the current one is marked."""
-    groups = [*((title, [(t, t) for t in topics]) for title, topics in GROUPS), ("Options", [(f"verb-{v}", v) for v in verbs])]
+    groups = [*((title, [(t, t) for t in topics]) for title, topics in GROUPS),
+              ("Options", [(f"verb-{v}", v) for v in verbs])]
     return "\n".join(f'<details{" open" if any(name == current for name, _ in pages) or current == "index" else ""}>'
                      f"<summary>{title}</summary><ul>{''.join(link(name, text, current) for name, text in pages)}</ul></details>"
                      for title, pages in groups)
@@ -94,7 +96,8 @@ def contents(verbs: Iterable[str]) -> str:
     for title, topics in GROUPS:
         rows = (f'<dt><a href="{t}.html">{t}</a></dt><dd>{inline(heading(t))}</dd>' for t in topics)
         parts.append(f"<h2>{title}</h2>\n<dl>{''.join(rows)}</dl>")
-    return "\n".join([*parts, f"<h2>Options of verbs</h2>\n<ul class=\"row\">{''.join(link(f'verb-{v}', v) for v in verbs)}</ul>"])
+    links = "".join(link(f"verb-{v}", v) for v in verbs)
+    return "\n".join([*parts, f"<h2>Options of verbs</h2>\n<ul class=\"row\">{links}</ul>"])
 
 
 def written(blocks: Iterable[Block]) -> Iterator[str]:
@@ -131,8 +134,8 @@ def code_line(line: str) -> str:
 
 def inline(text: str) -> str:
     """The text of a paragraph or a cell; `adcli help TOPIC` leads to that chapter."""
-    plain = BREAK.join(spans(part, code_span, lambda t: f"<strong>{html.escape(t)}</strong>", html.escape) for part in text.split(BREAK))
-    return re.sub(r"\[([^\]]+)\]\((https?://[^)]+)\)", r'<a href="\2">\1</a>', plain)
+    lines = (spans(part, code_span, lambda t: f"<strong>{html.escape(t)}</strong>", html.escape) for part in text.split(BREAK))
+    return re.sub(r"\[([^\]]+)\]\((https?://[^)]+)\)", r'<a href="\2">\1</a>', BREAK.join(lines))
 
 
 def code_span(text: str) -> str:

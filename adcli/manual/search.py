@@ -11,8 +11,9 @@ MOST = 12
 SNIPPET = 90
 """Characters that are shown of a sentence."""
 ALSO = {
-    "constraint": "subject to", "bound": "range", "confidence": "coverage", "covariance": "uncertaint", "optimi": "minimi", "regress": "fit",
-    "error bar": "uncertaint", "gpu": "engine", "multithread": "thread", "loop": "for ", "matrix": "matri", "excel": "csv",
+    "constraint": "subject to", "bound": "range", "confidence": "coverage", "covariance": "uncertaint", "optimi": "minimi",
+    "regress": "fit", "error bar": "uncertaint", "gpu": "engine", "multithread": "thread", "loop": "for ",
+    "matrix": "matri", "excel": "csv",
 }
 """By what a word begins with, another word under which its subject stands."""
 

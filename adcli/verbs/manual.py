@@ -34,7 +34,8 @@ def completions(context: click.Context, parameter: click.Parameter, incomplete: 
 
 @click.command("help", cls=Command, examples=("adcli help exit codes", "adcli help grad", "adcli help bounds"))
 @click.argument("topic", nargs=-1, shell_complete=completions)
-@click.option("--html", "folder", cls=Option, group=WRITTEN, metavar="DIR", help="Write the whole manual as pages of HTML into DIR.")
+@click.option("--html", "folder", cls=Option, group=WRITTEN, metavar="DIR",
+              help="Write the whole manual as pages of HTML into DIR.")
 @click.pass_context
 def help_command(context: click.Context, topic: tuple[str, ...], folder: str | None) -> int:
     """A chapter of the manual, or every option of a verb; without TOPIC, the list of them. Any other word is looked for.
@@ -84,8 +85,8 @@ def text(context: click.Context, topic: str) -> str:
 
 def findings(context: click.Context, topic: str) -> str:
     """Where functions, options and the manual have a word, as Markdown; nothing where none has."""
-    from adcli.manual.functions import functions, names
     from adcli.manual import table
+    from adcli.manual.functions import functions, names
     from adcli.manual.search import about, other, places
     words = topic.replace("-", " ")
     rows = [(f"`adcli functions {topic}`", f.about) for f in functions(topic)[:1]] if topic in names() else []
@@ -97,14 +98,15 @@ def findings(context: click.Context, topic: str) -> str:
                 if any(about(w, f"{option.opts[-1].lstrip('-')} {option.help}") for w in (words, other(words)) if w):
                     options.setdefault(option.opts[-1], []).append(name)
     rows += [(f"`adcli {of[0]} --help-all`", f"`{name}`, an option of {', '.join(of)}") for name, of in options.items()]
-    return f"# {words}\n\n{table(('where', 'about'), rows)}" if rows else ""
+    return f"# {words}\n\n{table(('where', 'about'), iter(rows))}" if rows else ""
 
 
 def contents(context: click.Context) -> str:
     """The list of topics, as Markdown."""
     from adcli.manual import GUIDES, REFERENCE, heading, table
     guides, reference = (table(("topic", "about"), ((t, heading(t)) for t in topics)) for topics in (GUIDES, REFERENCE))
-    return (f"# adcli {__version__}: the manual\n\nRead a chapter with `adcli help TOPIC`, look a word up with `adcli help WORD`.\n\n"
+    return (f"# adcli {__version__}: the manual\n\n"
+            f"Read a chapter with `adcli help TOPIC`, look a word up with `adcli help WORD`.\n\n"
             f"## Start here, and how do I …\n\n{guides}\n## Reference\n\n{reference}\n"
             f"`adcli help VERB` shows the options of a verb: {', '.join(verbs(context))}.\n")
 

@@ -41,11 +41,11 @@ SIMPLE = 1000
 
 
 @dataclass(frozen=True)
-class Node:
+class PoweredBase:
     """A part of an expression: a value, a number that is no simple fraction, a sum of products, or an operation on products."""
 
     head: Any
-    args: tuple[Product, ...] = ()
+    args: tuple[Monomial, ...] = ()
 
     @cached_property
     def size(self) -> int:
@@ -63,11 +63,11 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Product:
+class Monomial:
     """A fraction times powers of nodes, in the order in which they are written."""
 
     factor: Fraction
-    powers: tuple[tuple[Node, Fraction], ...] = ()
+    powers: tuple[tuple[PoweredBase, Fraction], ...] = ()
 
     @cached_property
     def key(self) -> str:
@@ -80,8 +80,8 @@ class Product:
 
 SUM = "sum"
 NOTE = "for reading: equal to the program that runs inside of its domain, to rounding; cases at the edge are left out"
-ONE, ZERO = Product(Fraction(1)), Product(Fraction(0))
-PI = Product(Fraction(1), ((Node(Named(math.pi, "pi")), Fraction(1)),))
+ONE, ZERO = Monomial(Fraction(1)), Monomial(Fraction(0))
+PI = Monomial(Fraction(1), ((PoweredBase(Named(math.pi, "pi")), Fraction(1)),))
 
 
 def require_numbers(program: Program) -> None:
@@ -174,70 +174,71 @@ def carried_out(equations: Iterable[Equation], values: dict[Atom, Any]) -> bool:
 
 # ---------------------------------------------------------------- products and sums
 
-def number(x: Fraction | float) -> Product:
+def number(x: Fraction | float) -> Monomial:
     """A constant: a fraction if it is a simple one, what it means if that is a formula."""
     if isinstance(x, Fraction):
-        return Product(x)
+        return Monomial(x)
     turns = Fraction(x / math.pi).limit_denominator(12) if math.isfinite(x) else Fraction(0)
     if turns and abs(turns.numerator) <= 12 and float(turns) * math.pi == x:
-        return times(Product(turns), PI)
+        return times(Monomial(turns), PI)
     if isinstance(meant := meaning(x), tuple):
         return of_meaning(meant)
     if math.isfinite(x) and simple(exact := Fraction(x)):
-        return Product(exact)
-    return Product(Fraction(1), ((Node(float(x)), Fraction(1)),))
+        return Monomial(exact)
+    return Monomial(Fraction(1), ((PoweredBase(float(x)), Fraction(1)),))
 
 
 def simple(x: Fraction) -> bool:
     return x.denominator < SIMPLE and abs(x.numerator) < (SIMPLE if x.denominator > 1 else SIMPLE ** 3)
 
 
-def of_meaning(meant: Meaning) -> Product:
+def of_meaning(meant: Meaning) -> Monomial:
     """The constant that a formula of numbers stands for."""
     if not isinstance(meant, tuple):
         return number(meant)
     if meant == ("atan", 1.0):
-        return times(Product(Fraction(1, 4)), PI)
+        return times(Monomial(Fraction(1, 4)), PI)
     return operation(meant[0], [of_meaning(a) for a in meant[1:]])
 
 
-def times(*products: Product) -> Product:
-    factor, powers = Fraction(1), {}
+def times(*products: Monomial) -> Monomial:
+    factor = Fraction(1)
+    powers: dict[PoweredBase, Fraction] = {}
     for p in products:
         if not simple(factor * p.factor):
-            p = Product(Fraction(1), ((Node(float(p.factor)), Fraction(1)), *p.powers))
+            p = Monomial(Fraction(1), ((PoweredBase(float(p.factor)), Fraction(1)), *p.powers))
         factor *= p.factor
         for node, e in p.powers:
             powers[node] = powers.get(node, Fraction(0)) + e
     if not factor:
         return ZERO
-    return Product(factor, tuple((node, e) for node, e in powers.items() if e)) if not any(map(even, powers.items())) else \
-        times(Product(factor), *[undone(node, e) for node, e in powers.items() if e])
+    return Monomial(factor, tuple((node, e) for node, e in powers.items() if e)) if not any(map(even, powers.items())) else \
+        times(Monomial(factor), *[undone(node, e) for node, e in powers.items() if e])
 
 
-def even(power: tuple[Node, Fraction]) -> bool:
+def even(power: tuple[PoweredBase, Fraction]) -> bool:
     """Test for an even power of a root or a length, which is a power of what is in it."""
     node, e = power
     return node.head in ("sqrt", "hypot") and e.denominator == 1 and e % 2 == 0 and e != 0
 
 
-def undone(node: Node, e: Fraction) -> Product:
+def undone(node: PoweredBase, e: Fraction) -> Monomial:
     if not even((node, e)):
-        return Product(Fraction(1), ((node, e),))
+        return Monomial(Fraction(1), ((node, e),))
     inner = node.args[0] if node.head == "sqrt" else plus(*[to_power(a, Fraction(2)) for a in node.args])
     return to_power(inner, e / 2)
 
 
-def to_power(base: Product, e: Fraction) -> Product:
+def to_power(base: Monomial, e: Fraction) -> Monomial:
     """A power with a constant exponent."""
     if (e.denominator != 1 and (base.factor != 1 or len(base.powers) > 1)) or (not base.factor and e <= 0) or \
             (abs(e) > LARGE and abs(base.factor) != 1):
-        return Product(Fraction(1), ((Node(SUM, (base,)), e),))
-    return times(Product(base.factor ** int(e) if base.factor != 1 else Fraction(1)),
-                 *[Product(Fraction(1), ((node, k * e),)) for node, k in base.powers])
+        return Monomial(Fraction(1), ((PoweredBase(SUM, (base,)), e),))
+    return times(Monomial(base.factor ** int(e) if base.factor != 1 else Fraction(1)),
+                 *[Monomial(Fraction(1), ((node, k * e),)) for node, k in base.powers])
 
 
-def plus(*products: Product) -> Product:
+def plus(*products: Monomial) -> Monomial:
     """A sum, like terms put together, the first one positive if one is."""
     made = collected(products)
     if any(summed(p) for p in made):
@@ -245,76 +246,76 @@ def plus(*products: Product) -> Product:
     made.sort(key=lambda t: t.factor < 0)
     if len(made) < 2:
         return made[0] if made else ZERO
-    return Product(Fraction(1), ((Node(SUM, tuple(made)), Fraction(1)),))
+    return Monomial(Fraction(1), ((PoweredBase(SUM, tuple(made)), Fraction(1)),))
 
 
-def collected(products: Iterable[Product]) -> list[Product]:
+def collected(products: Iterable[Monomial]) -> list[Monomial]:
     """The products, like terms put together."""
-    factors: dict[tuple[tuple[Node, Fraction], ...], Fraction] = {}
+    factors: dict[tuple[tuple[PoweredBase, Fraction], ...], Fraction] = {}
     for p in products:
         factors[p.powers] = factors.get(p.powers, Fraction(0)) + p.factor
-    return [Product(factor, powers) for powers, factor in factors.items() if factor]
+    return [Monomial(factor, powers) for powers, factor in factors.items() if factor]
 
 
-def summed(p: Product) -> bool:
+def summed(p: Monomial) -> bool:
     """Test for a sum or what is subtracted as one."""
     return len(p.powers) == 1 and p.powers[0][0].head == SUM and p.powers[0][1] == 1 and p.factor in (1, -1)
 
 
-def terms(p: Product) -> list[Product]:
+def terms(p: Monomial) -> list[Monomial]:
     """The terms of a sum with their signs."""
-    return [Product(t.factor * p.factor, t.powers) for t in p.powers[0][0].args]
+    return [Monomial(t.factor * p.factor, t.powers) for t in p.powers[0][0].args]
 
 
-def negative(p: Product) -> Product:
-    less = Product(-p.factor, p.powers)
+def negative(p: Monomial) -> Monomial:
+    less = Monomial(-p.factor, p.powers)
     return plus(*terms(less)) if summed(p) and any(t.factor < 0 for t in terms(p)) else less
 
 
-def call(name: str, *args: Product) -> Product:
-    return Product(Fraction(1), ((Node(name, args), Fraction(1)),))
+def call(name: str, *args: Monomial) -> Monomial:
+    return Monomial(Fraction(1), ((PoweredBase(name, args), Fraction(1)),))
 
 
-def inverse(p: Product) -> Product:
+def inverse(p: Monomial) -> Monomial:
     return to_power(p, Fraction(-1)) if p.factor else call("div", ONE, ZERO)
 
 
-def root(x: Product) -> Product:
+def root(x: Monomial) -> Monomial:
     """A square root, with square factors of its number in front."""
     top, bottom = (math.isqrt(abs(k)) for k in (x.factor.numerator, x.factor.denominator))
     if x.factor > 0 and Fraction(top * top, bottom * bottom) == x.factor:
-        rest = Product(Fraction(1), x.powers)
-        return times(Product(Fraction(top, bottom)), call("sqrt", rest)) if x.powers else Product(Fraction(top, bottom))
+        rest = Monomial(Fraction(1), x.powers)
+        return times(Monomial(Fraction(top, bottom)), call("sqrt", rest)) if x.powers else Monomial(Fraction(top, bottom))
     return call("sqrt", x)
 
 
-def dpow(x: Product, y: Product, m: Product, n: Product) -> Product:
+def dpow(x: Monomial, y: Monomial, m: Monomial, n: Monomial) -> Monomial:
     """A partial derivative of a power, of order m by the base and n by the exponent."""
     if (m.factor and n.factor) or m.factor < 0 or n.factor < 0:
         return call("dpow", x, y, m, n)
-    falling = [plus(y, Product(Fraction(-k))) for k in range(int(m.factor))]
+    falling = [plus(y, Monomial(Fraction(-k))) for k in range(int(m.factor))]
     return times(*falling, power(x, plus(y, negative(m))), *[call("log", x)] * int(n.factor))
 
 
-def power(x: Product, y: Product) -> Product:
+def power(x: Monomial, y: Monomial) -> Monomial:
     """A power; one with a constant exponent joins other powers of its base."""
     return to_power(x, y.factor) if not y.powers else call("pow", x, y)
 
 
-def dxlogy(x: Product, y: Product, n: Product) -> Product:
+def dxlogy(x: Monomial, y: Monomial, n: Monomial) -> Monomial:
     """The derivative of order n ≥ 1 of x·log(y) by y."""
     order = int(n.factor)
     if order < 1:
         return call("dxlogy", x, y, n)
-    return times(Product(Fraction((-1) ** (order - 1) * math.factorial(order - 1))), x, to_power(y, Fraction(-order)))
+    return times(Monomial(Fraction((-1) ** (order - 1) * math.factorial(order - 1))), x, to_power(y, Fraction(-order)))
 
 
-def first_of(name: str, derivative: Callable[[Product], Product]) -> Callable[..., Product]:
+def first_of(name: str, derivative: Callable[[Monomial], Monomial]) -> Callable[..., Monomial]:
     """The first derivative written out; higher ones are calls of the row that has all of them."""
     return lambda x, n: derivative(x) if n == ONE and not all(node.constant for node, _ in x.powers) else call(name, x, n)
 
 
-WRITTEN_OUT: Mapping[str, Callable[..., Product]] = {
+WRITTEN_OUT: Mapping[str, Callable[..., Monomial]] = {
     "add": plus, "sub": lambda x, y: plus(x, negative(y)), "neg": negative, "mul": times, "dup": lambda x: x,
     "div": lambda x, y: times(x, inverse(y)), "fma": lambda x, y, z: plus(times(x, y), z),
     "pown": power, "pow": power, "sqrt": root, "dpow": dpow,
@@ -329,7 +330,7 @@ WRITTEN_OUT: Mapping[str, Callable[..., Product]] = {
 """How mathematics writes operations, by their rows; others are calls."""
 
 
-def operation(name: str, args: Sequence[Product]) -> Product:
+def operation(name: str, args: Sequence[Monomial]) -> Monomial:
     if name in WRITTEN_OUT:
         return WRITTEN_OUT[name](*args)
     return call(name, *(sorted(args, key=lambda a: a.key) if name == "hypot" else args))
@@ -342,9 +343,9 @@ def rewritten(program: Program) -> Program:
     once or they are small; in derivatives small outputs do, too."""
     uses = Counter(a for e in program.equations for a in {*e.args}) + Counter(r.atom for r in program.results)
     outputs = {r.atom for r in program.results}
-    forms: dict[Atom, Product] = {p.var: named(p.var) for p in program.params}
-    inlined: dict[Atom, Product] = {}   # outputs, in derivatives
-    kept: dict[Atom, tuple[Equation, Product]] = {}
+    forms: dict[Atom, Monomial] = {p.var: named(p.var) for p in program.params}
+    inlined: dict[Atom, Monomial] = {}   # outputs, in derivatives
+    kept: dict[Atom, tuple[Equation, Monomial]] = {}
     for e in program.equations:
         known = [number(a.value) if isinstance(a, Lit) else inlined.get(a, forms[a]) if e.group else forms[a] for a in e.args]
         form = operation(e.op.name, known)
@@ -355,24 +356,26 @@ def rewritten(program: Program) -> Program:
                 forms[out] = named(out)
                 if out in outputs and form.size <= SHOWN:
                     inlined[out] = form
-    taken = {p.name for p in program.params} | {r.name for r in program.results} | {v.name for e in program.equations for v in e.outs}
-    emitter = Emitter(kept, taken)
+    named_values = [v for e in program.equations for v in e.outs]
+    taken = {p.name for p in program.params} | {r.name for r in program.results} | {v.name for v in named_values}
+    emitter = ProductWriter(kept, taken)
     results: list[Result] = []
     for r in program.results:   # one that is another is written once more, if it is short
-        again = r.atom in kept and kept[r.atom][1].size <= SHOWN and any(r.atom is other.atom for other in program.results[:len(results)])
-        results.append(r.with_atom(emitter.product(kept[r.atom][1]) if again else emitter.named(r.atom)))
+        short = kept[r.atom][1] if r.atom in kept and kept[r.atom][1].size <= SHOWN else None
+        again = short and r.atom in [other.atom for other in program.results[:len(results)]]
+        results.append(r.with_atom(emitter.product(short) if short and again else emitter.named(r.atom)))
     return replace(program, equations=tuple(emitter.builder.equations), results=tuple(results))
 
 
-def named(var: Var) -> Product:
-    return Product(Fraction(1), ((Node(var), Fraction(1)),))
+def named(var: Var) -> Monomial:
+    return Monomial(Fraction(1), ((PoweredBase(var), Fraction(1)),))
 
 
-class Emitter:
+class ProductWriter:
     """Writes products as equations of a builder, those that other values name first; `names` are the values that are written, or
     what they are, and `taken` names of the program, which no constant can have."""
 
-    def __init__(self, kept: Mapping[Atom, tuple[Equation, Product]], taken: Collection[str | None]) -> None:
+    def __init__(self, kept: Mapping[Atom, tuple[Equation, Monomial]], taken: Collection[str | None]) -> None:
         self.builder = Builder()
         self.kept, self.taken = kept, taken
         self.names: dict[Atom, Atom] = {}
@@ -403,7 +406,7 @@ class Emitter:
     def op(self, name: str, *args: Atom) -> Atom:
         return self.builder.emit(TABLE[name], *args)
 
-    def product(self, p: Product) -> Atom:
+    def product(self, p: Monomial) -> Atom:
         powers = sorted(p.powers, key=lambda power: 0 if power[0].constant else 2 if power[0].head == SUM else 1)
         top = [self.power(node, e) for node, e in powers if e > 0]
         bottom = [self.power(node, -e) for node, e in powers if e < 0]
@@ -424,13 +427,13 @@ class Emitter:
             value = self.op("mul", value, a)
         return value
 
-    def power(self, node: Node, e: Fraction) -> Atom:
+    def power(self, node: PoweredBase, e: Fraction) -> Atom:
         base = self.node(node)
         if e == Fraction(1, 2):
             return self.op("sqrt", base)
         return base if e == 1 else self.op("pown" if e.denominator == 1 else "pow", base, Lit(float(e)))
 
-    def node(self, node: Node) -> Atom:
+    def node(self, node: PoweredBase) -> Atom:
         if isinstance(node.head, Var):
             return self.names.get(node.head, node.head)
         if isinstance(node.head, float):
@@ -444,7 +447,7 @@ class Emitter:
         return value
 
 
-def variables(product: Product) -> Iterator[Atom]:
+def variables(product: Monomial) -> Iterator[Atom]:
     """The values that a product names."""
     for node, _ in product.powers:
         if isinstance(node.head, Var):

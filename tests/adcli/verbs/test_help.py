@@ -167,8 +167,8 @@ def test_the_manual_as_pages(tmp_path):
     for page in pages.values():
         for target in page.links:
             name, _, anchor = target.partition("#")
-            assert (target.startswith("https://") or (tmp_path / "pages" / name).is_file() and
-                    (not name.endswith(".html") or anchor in pages[name].anchors) or target == "#text"), target
+            assert (target.startswith("https://") or ((tmp_path / "pages" / name).is_file() and
+                    (not name.endswith(".html") or anchor in pages[name].anchors)) or target == "#text"), target
     listed = (tmp_path / "pages" / "index.js").read_text(encoding="utf-8")
     for page, _, anchor, _ in json.loads(listed.removeprefix("const SECTIONS = ").removesuffix(";\n")):
         assert anchor in pages[f"{page}.html"].anchors, (page, anchor)
