@@ -135,7 +135,7 @@ class NlWriter:
         m, n, first = found.constraints, found.variables, pool.first
         variables = self.named(np.arange(n), self.listed(".col", n), "x")
         row_names = self.listed(".row", m + found.objectives)
-        objectives = [self.value(row_names[m + k] if row_names else "objective", np.array([first["O"] + k]))
+        objectives = [self.value((row_names and row_names[m + k]) or "objective", np.array([first["O"] + k]))
                       for k in range(found.objectives)]
         rows = self.named(first["C"] + np.arange(m), row_names and row_names[:m], "c")
         sums = self.sums()
@@ -145,8 +145,7 @@ class NlWriter:
         found.start[:] = np.where(low > high, found.start, np.clip(found.start, low, high))
         made = [*self.head(variables), *self.lines]
         made += self.joined("output ", [v.name for v in (*objectives, *rows)])
-        if objectives:
-            made.append((f"{'maximize' if found.maximized[0] else 'minimize'} {objectives[0].name}", found.places["O", 0]))
+        made.append((f"{'maximize' if found.maximized[0] else 'minimize'} {objectives[0].name}", found.places["O", 0]))
         made += filter(None, (self.condition(v, found.bounds["r"][:, v.ids - first["C"]], self.place("C", v)) for v in rows))
         made += filter(None, (self.condition(v, found.bounds["b"][:, v.ids], found.seen.get("b", 0)) for v in variables))
         text = [*self.tables(), *made]

@@ -87,6 +87,9 @@ def model(source: Source) -> NlModel:
     for kind, each in found.lines.items():
         found.linear[kind] = linear(found, each)
     whole(found)
+    if not found.objectives:   # any point where the conditions hold
+        found.objectives, found.maximized[0], found.places["O", 0] = 1, False, 0
+        found.bodies["O"].append(RowBody(0, "n0\n", 0))
     return found
 
 

@@ -197,6 +197,13 @@ def test_the_answer_for_ampl(written, rows, objective, bounds, limits, code):
         assert (x, duals) == {"o5 o0 v0 n-2 n2": (2.0, []), "o5 v0 n2": (3.0, [6.0]), "o5 v0 n3": (-1.0, [])}[objective]
 
 
+def test_a_model_without_an_objective_asks_for_any_point(written):
+    text = nl(["o5 v0 n2"], 1, limits=["4 4"], start=[1.0]).replace(" 1 1 1 0 0", " 1 1 0 0 0").replace("O0 0\nn0\n", "")
+    result = adcli("minimize", written(text))
+    assert result.code == 0
+    assert result.out.startswith("x0 = 2.0\nobjective = 0.0\n")
+
+
 def test_whole_numbers_are_any_numbers_and_no_answer_for_ampl(written):
     name = written(nl((), 2, "o0 o5 v0 n2 o5 o1 v1 n0.5 n2", start=[1.0, 1.0]).replace(" 0 0 0 0 0\n", " 0 1 0 0 0\n", 1)
                    .replace(" 2 2 2\n", " 0 1 0\n"))
