@@ -63,6 +63,7 @@ def test_llvm_links_what_our_loader_does_not(monkeypatch: pytest.MonkeyPatch) ->
     assert isinstance(compile_program(everything(), 2), Interpreted)
 
 
+@pytest.mark.usefixtures("made_well")
 def test_code_is_for_the_processor_that_is_named() -> None:
     assert jit.baseline() == ("x86-64" if platform.machine() in ("x86_64", "AMD64") else "generic")
     text = llvm.emit(long_program(20), 4).text
