@@ -22,6 +22,7 @@ from sources import FOLDER, POINTS, evaluated, of_jax, original, program
 from adcli.api.function import Function, load
 from adcli.from_c.module import opened, read
 from adcli.input.programs import read_source
+from adcli.readers.front import functions
 from adcli.readers.written import TextOrigin
 
 RNG = np.random.default_rng(8)
@@ -302,3 +303,6 @@ def test_a_text_is_read_or_refused(text: str, said: str) -> None:
     assert ended.code in (0, 3) and said in ended.out + ended.err and "internal" not in ended.err
 
 
+def test_the_functions_of_a_file_are_listed_without_its_headers() -> None:
+    listed = functions(str(FOLDER / "corners.c"), None)
+    assert {"checked", "sorted", "in_part"} < set(listed) and not {"status", "swap", "halved", "if"} & set(listed)
