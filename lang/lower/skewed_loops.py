@@ -33,6 +33,7 @@ from adcli.lang.tree.nodes import (
     bare,
     names_in,
     postorder,
+    targets_of,
 )
 
 WORK = "all statements stand in the inner loop, and assign elements with both steps: R(i, j) = ..."
@@ -157,7 +158,12 @@ class Skewed:
     def run(self, before: Sequence[Statement]) -> list[Statement]:
         made: list[Statement] = []
         for name in self.names:
-            made += [self.zeros(name), *self.given(name, before), *self.edges(name)]
+            edges = [*self.edges(name)]
+            if edges and not any(t.text == name for s in before for t in targets_of(s)):
+                said = f"'{name}' is read beside what the loops assign, where nothing has written it"
+                raise self.context.fault(said, edges[0].value,
+                                         f"give it values there before the loops, for example {name}(0, j) = 0 where j in 0:M")
+            made += [self.zeros(name), *self.given(name, before), *edges]
         body: list[Statement] = [self.moved(s, write) for s, write in zip(self.statements, self.writes, strict=True)]
         low = self.sum((self.outer.low, self.slope), (self.inner.low, 1))
         high = self.sum((self.outer.high, self.slope), (self.inner.high, 1), self.number(-self.slope))

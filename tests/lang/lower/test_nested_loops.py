@@ -129,6 +129,8 @@ def test_a_loop_over_sizes_in_a_loop_is_its_steps(name: str) -> None:
 
 
 def test_edges_of_loops_over_sizes_are_written_before() -> None:
+    with pytest.raises(AdError, match="'z' is read beside what the loops assign, where nothing has written it"):
+        parse("input x(N, M)\nfor i in 1:N { for j in 1:M { z(i, j) = x(i, j)*z(i, j - 1) } }")
     with pytest.raises(AdError, match=r"this reads z\(0, 1\), which nothing has written"):
         parse("input x(N, M)\nz(0, 0) = 1; z(i, 0) = 1 where i in 1:N\n"
               "for i in 1:N { for j in 1:M { z(i, j) = x(i, j)*z(i - 1, j) } }")
