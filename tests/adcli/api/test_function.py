@@ -338,7 +338,7 @@ CALLS = [
     (lambda f: f.grad(mode="revers"), "no mode 'revers'", "did you mean 'reverse'?"),
     (lambda f: f.grad(order=0), "order must be a whole number of at least 1, not 0", "order 1 is the gradient"),
     (lambda f: f.grad(order=1.5), "order must be a whole number of at least 1, not 1.5", "order 1 is the gradient"),
-    (lambda f: f.text("fancy"), "no style 'fancy'", "write 'nested' or 'anf' or 'prefix'"),
+    (lambda f: f.text("fancy"), "no style 'fancy'", "write 'nested' or 'anf' or 'prefix' or 'math'"),
     (lambda f: f.llvm(lanes=3), "3 lanes are not supported", "lanes are 1, 2, 4 or 8"),
 ]
 
