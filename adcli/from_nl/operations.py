@@ -66,7 +66,7 @@ def parsed(lines: Sequence[str], fault: Refuse) -> tuple[NlPart, int]:
         while waiting and found is not None:
             operation, wanted, parts = waiting[-1]
             if LITERAL.get(operation) == len(parts) and found.leaf == "n":
-                found = found._replace(leaf="e")
+                found = NlPart(-1, (), "e", found.number)
             parts.append(found)
             found = NlPart(operation, tuple(parts)) if len(parts) == wanted else None
             if found:

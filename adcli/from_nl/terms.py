@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from operator import is_not
 
 import numpy as np
 
@@ -133,13 +134,13 @@ class TermPool:
         """AdError where a number of a variable is none."""
         order: list[NlPart] = []
         written(part, order)
-        for p in (p for p in order if p.leaf == "v"):
-            column = numbers[:, p.number]
-            wrong = np.flatnonzero(~((column >= 0) & (column < self.first["O"]) & (column == np.floor(column))))
-            if len(wrong):
-                body = bodies[int(wrong[0])]
-                line = [k for k, text in enumerate(body.text.split("\n")) if NUMBER.match(text)][p.number]
-                raise self.fault(body, f"there are {self.first['O']} variables and common expressions, from 0 on", line)
+        columns = [p.number for p in order if p.leaf == "v"]
+        found = numbers[:, columns]
+        wrong = np.argwhere(~((found >= 0) & (found < self.first["O"]) & (found == np.floor(found))))
+        if len(wrong):
+            body = bodies[int(wrong[0, 0])]
+            line = [k for k, text in enumerate(body.text.split("\n")) if NUMBER.match(text)][columns[int(wrong[0, 1])]]
+            raise self.fault(body, f"there are {self.first['O']} variables and common expressions, from 0 on", line)
 
     def no_number(self, bodies: list[RowBody]) -> AdError:
         """The error for the first number that is none."""
@@ -187,7 +188,8 @@ def with_names(part: NlPart, inner: list[NlPart], first: int) -> NlPart:
     if part.operation in SUMS and sum(1 for _ in summands(part)) >= MANY:
         inner.append(part)
         return NlPart(-1, (), "v", first + len(inner) - 1)
-    return part._replace(parts=tuple([with_names(p, inner, first) for p in part.parts]))
+    parts = tuple([with_names(p, inner, first) if p.parts else p for p in part.parts])
+    return part._replace(parts=parts) if any(map(is_not, parts, part.parts)) else part
 
 
 def written(part: NlPart, order: list[NlPart]) -> str:
