@@ -39,7 +39,7 @@ Slot = tuple[str, str]
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Line:
+class KeptLine:
     """A statement of a text: its wording, and the tensors between the words. `origin` are the function and the place in it that
     it came from, `declared` is the target that it says the type of, `ranges` what it says of indices."""
 
@@ -53,7 +53,7 @@ class Line:
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Repeated:
+class RepeatedBlock:
     """Lines that are a function: `starts` are the first of each of its calls."""
 
     starts: list[int]
@@ -75,11 +75,11 @@ def with_functions(program: Program, text: str) -> str:
         return text
     again = parse(text)
     lines = lines_of(program, again, text, defs)
-    writer = Writer(text, lines, again)
+    writer = KeptWriter(text, lines, again)
     found = list(repetitions(lines))
     if not found or same(writer.text_with(found), text):
         return writer.text_with(found)
-    chosen: list[Repeated] = []
+    chosen: list[RepeatedBlock] = []
     for each in found:
         if same(writer.text_with([*chosen, each]), text):
             chosen.append(each)
@@ -105,14 +105,14 @@ def boxed(program: Program) -> Iterator[Equation]:
             yield e
 
 
-def lines_of(program: Program, again: Program, text: str, defs: Sequence[Def]) -> list[Line | None]:
+def lines_of(program: Program, again: Program, text: str, defs: Sequence[Def]) -> list[KeptLine | None]:
     """The statements of a text in their order; None for those that came from no function, or that no function can have."""
     made, known = [*boxed(program)], [*boxed(again)]
     if len(made) != len(known):
         return []
     origins = {e.span: first.span for e, first in zip(known, made, strict=True)}
     tensors = {v.name for e in known for v in [*e.outs, *e.args] if isinstance(v, Var)} | {p.name for p in again.params}
-    found: list[Line | None] = []
+    found: list[KeptLine | None] = []
     for block, outer in enumerate(read_tree(normal(text, ""))[0].statements):
         for s in outer.body if isinstance(outer, For) else [outer]:
             at = origins.get((s.start, s.end))
@@ -133,7 +133,7 @@ class Wording:
         self.cuts: list[tuple[int, int, Slot, str]] = []   # from, to, tensor, what stays of its subscripts
         self.plain = True
 
-    def line(self, s: TensorAssign, block: int, origin: tuple[Def, int]) -> Line | None:
+    def line(self, s: TensorAssign, block: int, origin: tuple[Def, int]) -> KeptLine | None:
         declared = [c for c in s.clauses if c.kind == "shape"]
         kept = [c for c in s.clauses if c.kind not in ("shape", "range")]
         ranges = [self.source[c.start:c.end] for c in s.clauses if c.kind == "range"]
@@ -148,7 +148,7 @@ class Wording:
             more = self.between(c.start, c.end)
             words += [words.pop() + (", " if k else " where ") + more[0][0], *more[0][1:]]
             slots += more[1]
-        return Line(s, block, origin, tuple(words), tuple(slots), target if declared else None, ", ".join(ranges))
+        return KeptLine(s, block, origin, tuple(words), tuple(slots), target if declared else None, ", ".join(ranges))
 
     def between(self, start: int, end: int) -> tuple[list[str], list[Slot]]:
         words, slots, at = [""], list[Slot](), start
@@ -189,7 +189,7 @@ class Wording:
 
 # ---------------------------------------------------------------- repetitions
 
-def repetitions(lines: Sequence[Line | None]) -> Iterator[Repeated]:
+def repetitions(lines: Sequence[KeptLine | None]) -> Iterator[RepeatedBlock]:
     """Lines that repeat, those that save most first; no line is in two."""
     free = [*lines]
     while True:
@@ -201,7 +201,7 @@ def repetitions(lines: Sequence[Line | None]) -> Iterator[Repeated]:
             free[start:start + best.count] = [None] * best.count
 
 
-def candidates(lines: Sequence[Line | None]) -> Iterator[Repeated]:
+def candidates(lines: Sequence[KeptLine | None]) -> Iterator[RepeatedBlock]:
     """For every line, and every number of lines from it that repeats somewhere, all places where these do."""
     places = defaultdict[tuple[str, ...], list[int]](list)
     for k, line in enumerate(lines):
@@ -215,10 +215,10 @@ def candidates(lines: Sequence[Line | None]) -> Iterator[Repeated]:
                 for j in own[n + 1:]:
                     if j >= starts[-1] + length and common(lines, i, j, length) == length:
                         starts.append(j)
-                yield Repeated(starts, length)
+                yield RepeatedBlock(starts, length)
 
 
-def common(lines: Sequence[Line | None], i: int, j: int, most: int | None = None) -> int:
+def common(lines: Sequence[KeptLine | None], i: int, j: int, most: int | None = None) -> int:
     """How many lines from two places on say the same, with one tensor in the place of another throughout, and in a loop come from
     one way through a function, from its beginning to its end or back."""
     there: dict[Slot, Slot] = {}
@@ -245,10 +245,10 @@ def common(lines: Sequence[Line | None], i: int, j: int, most: int | None = None
 
 # ---------------------------------------------------------------- text
 
-class Writer:
+class KeptWriter:
     """Writes a text with functions for lines that repeat."""
 
-    def __init__(self, text: str, lines: Sequence[Line | None], program: Program) -> None:
+    def __init__(self, text: str, lines: Sequence[KeptLine | None], program: Program) -> None:
         self.source, self.lines = text, lines
         self.variables = {v.name: v for e in [*boxed(program)] for v in [*e.args, *e.outs] if isinstance(v, Var)}
         for e in program.equations:
@@ -256,12 +256,12 @@ class Writer:
                 self.variables |= {v.name: v for v in [*e.outs, *e.op.histories]}
         self.variables |= {p.name: p.var for p in program.params}
 
-    def text_with(self, found: Sequence[Repeated]) -> str:
+    def text_with(self, found: Sequence[RepeatedBlock]) -> str:
         names = Names(re.findall(r"\w+", self.source))
         changes: list[tuple[int, int, str]] = []
         defs: list[str] = []
         for each in sorted(found, key=lambda r: r.starts[0]):
-            function = Function(self, each)
+            function = KeptFunction(self, each)
             name = names.fresh(function.name)
             defs.append(function.definition(name))
             changes += function.calls(name)
@@ -280,10 +280,10 @@ class Writer:
         return f"{'int32' if var.integer or var.whole else 'float'}{shape} {name}"
 
 
-class Function:
+class KeptFunction:
     """The function that lines which repeat are: `formal` are its names for what the first of the calls has."""
 
-    def __init__(self, writer: Writer, repeated: Repeated) -> None:
+    def __init__(self, writer: KeptWriter, repeated: RepeatedBlock) -> None:
         self.w, self.r = writer, repeated
         self.runs = [[line for line in writer.lines[s:s + repeated.count] if line is not None] for s in repeated.starts]
         body = self.runs[0]

@@ -40,7 +40,7 @@ WORK = "all statements stand in the inner loop, and assign elements with both st
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Access:
+class StepRead:
     """An element of a tensor that the loops assign: where the two steps stand among its subscripts, and what is added to them."""
 
     args: list[Node]
@@ -79,7 +79,7 @@ class Skewed:
         if inner.checkpoint:
             raise fault("an inner loop has no checkpoint", inner.step, "write it behind the range of the outermost loop")
 
-    def access(self, node: Token | Call, args: list[Node], surely: bool = True) -> Access:
+    def access(self, node: Token | Call, args: list[Node], surely: bool = True) -> StepRead:
         steps = self.outer.step, self.inner.step
         places = [[k for k, a in enumerate(args) if step.text in names_in(a)] for step in steps]
         reader = AffineReader(self.context, lambda t: affine(next((i for i in self.index if i.name == t.text), t.text)))
@@ -94,9 +94,9 @@ class Skewed:
             name = node.name if type(node) is Call else getattr(node, "text", "")
             said = f"'{name}' is not at a constant number of steps from '{steps[0].text}' and '{steps[1].text}'"
             raise self.context.fault(said, node, WORK)
-        return Access(args, (places[0][0], places[1][0]), (first, second), surely)
+        return StepRead(args, (places[0][0], places[1][0]), (first, second), surely)
 
-    def lags(self) -> Iterator[tuple[str, Access, tuple[int, int]]]:
+    def lags(self) -> Iterator[tuple[str, StepRead, tuple[int, int]]]:
         """For each read of what the loops assign, by how many steps the element was written before."""
         sign = -1 if self.outer.down else 1
         for name, read in self.reads:
@@ -143,7 +143,7 @@ class Skewed:
     def range_of(self, name: str, low: Node, high: Node) -> Clause:
         return Clause("range", self.token(name), [low, high], *self.at)
 
-    def on_diagonals(self, access: Access, row: Node, column: Node) -> list[Node]:
+    def on_diagonals(self, access: StepRead, row: Node, column: Node) -> list[Node]:
         """The subscripts in the copy of an element in a row and a column of the tensor."""
         p, q = access.places
         args = [*access.args]
@@ -233,12 +233,12 @@ class Skewed:
             yield self.statement(self.names[name], self.on_diagonals(own, row, column), Call(name, args, *self.at), ranges)
         self.at = inner
 
-    def moved(self, s: TensorAssign, write: Access) -> TensorAssign:
+    def moved(self, s: TensorAssign, write: StepRead) -> TensorAssign:
         """A statement of the loops on diagonals."""
         i, slope = self.token(self.outer.step.text), self.slope
         column = Parens(self.sum((self.token(self.step), 1), (i, -slope)), *self.at)
 
-        def subscripts(access: Access) -> list[Node]:
+        def subscripts(access: StepRead) -> list[Node]:
             args = [rewritten(a, change) for a in access.args]
             (p, q), (a, b) = access.places, access.offsets
             args[p] = self.sum((self.token(self.step), 1), self.number(slope * a + b))
@@ -258,7 +258,7 @@ class Skewed:
         target = Token("NAME", self.names[s.target.text], s.target.start, s.target.end)
         return replace(s, target=target, subscripts=subscripts(write), value=rewritten(s.value, change), clauses=clauses)
 
-    def back(self, s: TensorAssign, write: Access) -> TensorAssign:
+    def back(self, s: TensorAssign, write: StepRead) -> TensorAssign:
         """The elements that a statement has assigned."""
         i, j = self.token(self.outer.step.text), self.token(self.inner.step.text)
         row, column = (self.sum((n, 1), self.number(k)) for n, k in zip((i, j), write.offsets, strict=True))

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from adcli.lang.ir.errors import AdError
-from adcli.solvers.tensor_functions import vector_function
 from command import adcli
 from hock_schittkowski import PROBLEMS, evaluated, pyomo_model
 from nl_files import binary, nl
@@ -19,6 +18,7 @@ from places import ROOT
 
 import adcli as api
 from adcli.from_nl import module
+from adcli.solvers.tensor_functions import vector_function
 
 DATA = ROOT / "tests" / "data" / "nl"
 X = (0.6, -1.7)
