@@ -25,9 +25,9 @@ OPTIONS = {"solver": "--solver"}
 
 def translated(args: Sequence[str]) -> list[str]:
     """The words of a call as AMPL has it as those of a call of minimize; the variable adcli_options has options, too."""
-    stub, *given = [word for word in args if word not in (FLAG, "minimize")] or [""]
-    words: list[str] = []
-    for word in [*os.environ.get(VARIABLE, "").split(), *given]:
+    at = args.index(FLAG)
+    before, words = [word for word in args[:at] if word != "minimize"], list[str]()
+    for word in [*os.environ.get(VARIABLE, "").split(), *args[at + 1:]]:
         key, equals, value = word.partition("=")
         if key in OPTIONS and equals:
             words += [OPTIONS[key], value]
@@ -35,12 +35,14 @@ def translated(args: Sequence[str]) -> list[str]:
             say(f"note: adcli has no option {key}")
         else:
             words.append(word)
-    return ["minimize", stub if os.path.exists(stub) and not os.path.exists(f"{stub}.nl") else f"{stub}.nl", FLAG, *words]
+    if before and not before[0].startswith("-") and (os.path.exists(f"{before[0]}.nl") or not os.path.exists(before[0])):
+        before[0] += ".nl"
+    return ["minimize", *before, FLAG, *words]
 
 
 def refuse_whole_numbers(origin: object) -> NlOrigin:
     """The model. AdError where there is none, or one with variables that are whole numbers."""
-    if not isinstance(origin, NlOrigin):
+    if not isinstance(origin, NlOrigin) or origin.model.source.name == "<stdin>":
         raise AdError(f"{FLAG} is for a model in a file .nl", help="write adcli minimize model.nl")
     if len(origin.model.discrete):
         raise AdError(f"{len(origin.model.discrete)} variables are whole numbers, which adcli does not look for",

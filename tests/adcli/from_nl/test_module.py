@@ -210,7 +210,8 @@ def test_whole_numbers_are_any_numbers_and_no_answer_for_ampl(written):
     result = adcli("minimize", name)
     assert "note: x1: whole numbers in the model, any numbers here" in result.err
     assert "x1 = 0.5" in result.out
-    assert adcli("minimize", name, "-AMPL").code == 2
+    for words in ((name,), ("-", "--from", "nl"), ("-e", "v = (x - 1)**2", "--at", "x=0")):
+        assert adcli("minimize", *words, "-AMPL", stdin=SMALL.encode()).code == 2
 
 
 def test_a_model_of_pyomo_from_the_tests(monkeypatch):
