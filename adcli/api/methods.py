@@ -345,8 +345,9 @@ class Solving:
         from adcli.solvers.minimize_report import Report, verdict_word
         if word("solver", solver) != "auto" and solver not in solvers.SOLVERS:
             raise unknown("solver", solver, ["auto", *solvers.SOLVERS])
+        most = truth("maximize", maximize)
         point = whole_point(self._program, together(at, values))
-        problem = solvers.stated(self._program, names(wrt), names(of), conditions(subject_to), truth("maximize", maximize), point)
+        problem = solvers.stated(self._program, names(wrt), names(of), conditions(subject_to), most, point)
         optimum = solvers.minimize(problem, solver)
         from scipy.optimize import OptimizeResult
         told, found, counts = Report(self._program, problem, optimum, (optimum,)), optimum.found, optimum.evaluations

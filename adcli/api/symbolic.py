@@ -8,7 +8,7 @@ from typing import Any
 from adcli.api.function import Function
 from adcli.lang.evaluate import Arithmetic, evaluate
 from adcli.lang.ir import Atom, Equation, Primitive, has_tensors
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.errors import AdError, missing
 
 NAMED = {"sqrt": "sqrt", "cbrt": "cbrt", "exp": "exp", "log": "log", "sin": "sin", "cos": "cos", "tan": "tan", "asin": "asin",
          "acos": "acos", "atan": "atan", "atan2": "atan2", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "asinh": "asinh",
@@ -73,7 +73,7 @@ def to_sympy(f: Function) -> Any:
     try:
         import sympy
     except ImportError:
-        raise AdError("to_sympy needs SymPy, which is not installed", help="pip install 'adcli[sympy]'") from None
+        raise missing("to_sympy", "sympy") from None
     if has_tensors(f.program):
         raise AdError("this program has tensors, and to_sympy is of numbers", help="write the elements as inputs of their own")
 

@@ -20,7 +20,7 @@ from adcli.lang.ir.affine import (
     bounds,
     greatest,
 )
-from adcli.lang.ir.errors import AdError, Source, Span, alike
+from adcli.lang.ir.errors import AdError, Source, Span, alike, missing
 from adcli.readers.draft import DraftInput, DraftLine, DraftLoop, Range, Ref, Variable, leaves, number
 
 SAYINGS = {
@@ -258,7 +258,7 @@ def opened(source: Source) -> Any:
         from adcli.from_c.body import read_declarations
         from adcli.from_c.tree import CFile
     except ImportError:
-        raise AdError("C files are read by pycparser, which is not installed", help="pip install 'adcli[c]'") from None
+        raise missing("a file of C", "pycparser") from None
     file = CFile(CText(source))
     read_declarations(file)
     return file

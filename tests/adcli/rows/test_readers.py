@@ -112,7 +112,7 @@ def test_rows_to_start_from():
     table.start = lambda row: b"<" + row
     rows = table.careful(b"1,a,2\n3,b,4\n")
     assert rows.texts == [b"<1,a,2", b"<3,b,4"]
-    assert rows.only([1]).texts == [b"<3,b,4"] and rows.only([1]).columns == [[3.0], [4.0]]
+    assert rows.only([1], 1).texts == [b"<3,b,4"] and rows.only([1], 1).columns == [[3.0], [4.0]]
 
 
 def test_bad_rows_have_their_line_and_no_number():

@@ -57,7 +57,7 @@ def test_text_is_a_program_that_prints_itself(verb, options):
 # ---------------------------------------------------------------- help
 
 def verb_help(verb: str) -> str:
-    return succeeds(verb, "--help").out
+    return succeeds(verb, "--help-all").out
 
 
 @pytest.mark.parametrize("verb", half(list(VERBS)))
