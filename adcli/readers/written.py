@@ -280,7 +280,7 @@ class DraftTree:
             return count
         if isinstance(atom, Floor):
             whole = self.affine(atom.whole, span, names)
-            inner: Node = Call("floor", [Op("div", [whole, Token("NUMBER", str(atom.divisor), *span)], *span)], *span)
+            inner: Node = Call("floor", [Op("div", [whole, self.affine(atom.divisor, span, names)], *span)], *span)
         elif isinstance(atom, Product):
             inner = Op("mul", [self.affine(atom.left, span, names), self.affine(atom.right, span, names)], *span)
         else:

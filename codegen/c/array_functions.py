@@ -102,6 +102,7 @@ class CTensors(LoopStatements):
         """The function that says whether sizes fit; none where there is nothing to say."""
         found = self.conditions
         each = [f"{n} >= 0 && (double){n} <= most" for n in self.all_sizes]
+        each += [test for test, _ in self.divisor_tests()]
         each += [" * ".join(f"(double){enclosed(self.whole.size(x), UNARY)}" for x in shape) + " <= most"
                  for shape in found.products if any(x.terms for x in shape)]
         tests = [(test, why.replace("*/", "* /")) for test, why in self.size_tests()]

@@ -12,7 +12,7 @@ from adcli.codegen.nests.fusion import joined, needed
 from adcli.codegen.nests.layout import conditions_of, homes, placed, plain, scratch, size_parameters, work_slots
 from adcli.codegen.nests.recurrences import step_loop, unfilled, used_outside
 from adcli.lang.ir import Equation, Program, Var
-from adcli.lang.ir.affine import shape_text
+from adcli.lang.ir.affine import shape_text, text
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import name_table
 from adcli.lang.operations.matrix import Boxed, MatrixOperation
@@ -98,6 +98,11 @@ class TensorStatements(Statements, ABC):
         if key not in self.pool:
             self.pool[key] = self.helpers.named(hint)
         return self.pool[key]
+
+    def divisor_tests(self) -> list[tuple[str, str]]:
+        """The tests that come first: all else divides by these sizes."""
+        return [(test, f"a quotient is by {text(x)}") for x in self.conditions.positive
+                if (test := self.whole.natural_test(x - 1)) is not None]
 
     def size_tests(self) -> list[tuple[str, str]]:
         """The tests that sizes must pass, with what they say."""

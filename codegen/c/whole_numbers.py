@@ -75,8 +75,8 @@ class WholeNumbers:
 
     def atom(self, a: AffineAtom) -> Piece:
         match a:
-            case Floor(whole, divisor):
-                return self.floor(whole, divisor)
+            case Floor(whole, by):
+                return self.floor(whole, by)
             case Extreme(parts, largest):
                 return self.extreme(parts, largest)
             case Product(left, right):
@@ -86,12 +86,12 @@ class WholeNumbers:
             case _:
                 return self.names[a], ATOM
 
-    def floor(self, whole: Affine, divisor: int) -> Piece:
+    def floor(self, whole: Affine, by: Affine) -> Piece:
         if self.floored or self.natural(whole):
-            return self.quotient(enclosed(self.size(whole), PRODUCT), divisor)
-        return f"{self.function('floor')}({self.text(whole)}, {divisor})", ATOM
+            return self.quotient(enclosed(self.size(whole), PRODUCT), enclosed(self.size(by), UNARY))
+        return f"{self.function('floor')}({self.text(whole)}, {self.text(by)})", ATOM
 
-    def quotient(self, whole: str, divisor: int) -> Piece:
+    def quotient(self, whole: str, divisor: str) -> Piece:
         """The floor of a quotient, which is not negative unless all are `floored`."""
         return f"{whole} / {divisor}", PRODUCT
 
@@ -161,6 +161,6 @@ class WholeNumbers:
 def remainder_of(x: Affine) -> tuple[Affine, int] | None:
     """Dividend and divisor of an expression that is a remainder: x - d*floor(x / d)."""
     for a, c in x.terms:
-        if isinstance(a, Floor) and c == -a.divisor and x + affine(a) * a.divisor == a.whole:
-            return a.whole, a.divisor
+        if isinstance(a, Floor) and (n := a.divisor.number) and c == -n and x + affine(a) * n == a.whole:
+            return a.whole, n
     return None

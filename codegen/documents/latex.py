@@ -342,8 +342,8 @@ class LatexNumbers(WholeNumbers):
     def atom(self, a: AffineAtom) -> Piece:
         return (index_name(a), ATOM) if isinstance(a, str) and a not in self.names else super().atom(a)
 
-    def floor(self, whole: Affine, divisor: int) -> Piece:
-        return rf"\lfloor {self.text(whole)} / {divisor} \rfloor", ATOM
+    def floor(self, whole: Affine, by: Affine) -> Piece:
+        return rf"\lfloor {enclosed(self.size(whole), PRODUCT)} / {enclosed(self.size(by), POWER)} \rfloor", ATOM
 
     def modulo(self, whole: Affine, by: Affine) -> Piece:
         return rf"{enclosed(self.size(whole), POWER)} \bmod {enclosed(self.size(by), POWER)}", TERNARY

@@ -116,6 +116,13 @@ class SizedFunction(FunctionWriter):
     def size(self, name: str) -> str:
         return self.names.get(name) or self.counted[name]
 
+    def quotient(self, text: str, level: int, by: str) -> str:
+        """By 1 where it would be by 0: conditions that stand behind that of the divisor are computed all the same."""
+        if not by.isdigit():
+            some = self.place(level, f"icmp sgt i64 {by}, 0", (">", by))
+            by = self.place(level, f"select i1 {some}, i64 {by}, i64 1", ("least 1", by))
+        return super().quotient(text, level, by)
+
     def require(self, tests: Iterable[str]) -> None:
         """Leave the function unless all tests hold."""
         whole = "true"
@@ -130,6 +137,8 @@ class SizedFunction(FunctionWriter):
         """Each stage computes what the one before has made sure not to overflow."""
         most = LARGEST_WORD // self.conditions.divisor
         self.require([self.put(f"icmp ule i64 {n}, {most}") for n in [*self.names.values(), *self.counted.values()]])
+        for x in self.conditions.positive:
+            self.require([self.put(f"icmp sgt i64 {self.number(x)[0]}, 0")])
         for shape in self.conditions.products:
             if any(x.terms for x in shape):
                 whole = "1.0"

@@ -81,7 +81,7 @@ class Copies(Gathers):
         """How many panels the vectorised index has."""
         assert self.schedule.vector is not None
         r, width = self.schedule.range(self.schedule.vector), self.lanes * self.schedule.blocks
-        return self.quotient(self.number(r.high - r.low + (width - 1))[0], 0, width)
+        return self.quotient(self.number(r.high - r.low + (width - 1))[0], 0, str(width))
 
     def at_least_one(self, text: str) -> str:
         return self.extreme((text, 0), ("1", 0), True)[0]

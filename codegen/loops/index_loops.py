@@ -60,9 +60,9 @@ class IndexLoops(Boxes):
         text, level = self.number(rest)
         if c > 0:
             negative, _ = self.number(-rest)
-            least = self.quotient(self.place(level, f"add i64 {negative}, {c - 1}"), level, c) if c > 1 else negative
+            least = self.quotient(self.place(level, f"add i64 {negative}, {c - 1}"), level, str(c)) if c > 1 else negative
             return self.extreme(low, (least, level), True), high
-        most = self.quotient(text, level, -c)
+        most = self.quotient(text, level, str(-c))
         return low, self.extreme(high, (self.place(level, f"add i64 {most}, 1"), level), False)
 
     def close(self, index: Index, results: Sequence[str]) -> list[str]:

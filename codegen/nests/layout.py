@@ -119,6 +119,7 @@ def conditions_of(program: Program, slots: Sequence[tuple[Var, int]], loops: Ite
         index = Index(loop.step)
         steps = size_conditions(replace(program, equations=tuple([over_all_steps(e, loop, index) for e in loop.equations])))
         found.divisor = max(found.divisor, steps.divisor)
+        found.positive += [x for x in steps.positive if x not in found.positive]
         found.products += [x for x in steps.products if x not in found.products]
         found.conditions += [c for c in steps.conditions if c not in found.conditions]
         found.loose |= {(v, substituted(s, {index: affine(loop.step)}), extent) for v, s, extent in steps.loose}

@@ -206,9 +206,9 @@ class FunctionWriter:
 
     def atom(self, a: AffineAtom) -> Placed:
         match a:
-            case Floor(whole, divisor):
-                text, level = self.number(whole)
-                return self.quotient(text, level, divisor), level
+            case Floor(whole, by):
+                (x, i), (n, j) = self.number(whole), self.number(by)
+                return self.quotient(x, max(i, j), n), max(i, j)
             case Extreme(parts, largest):
                 text, level = self.number(parts[0])
                 for p in parts[1:]:
@@ -236,13 +236,13 @@ class FunctionWriter:
         number = self.place(0, f"load i64, ptr {where}", ("number", k))
         return self.place(0, f"getelementptr i64, ptr %env, i64 {number}", ("cell", k))
 
-    def quotient(self, text: str, level: int, divisor: int) -> str:
+    def quotient(self, text: str, level: int, by: str) -> str:
         """The floor of a quotient."""
-        key = ("/", text, divisor)
+        key = ("/", text, by)
         if key in self.frames[level].known:
             return self.frames[level].known[key]
-        q = self.place(level, f"sdiv i64 {text}, {divisor}")
-        back = self.place(level, f"mul i64 {q}, {divisor}")
+        q = self.place(level, f"sdiv i64 {text}, {by}")
+        back = self.place(level, f"mul i64 {q}, {by}")
         over = self.place(level, f"icmp sgt i64 {back}, {text}")
         one = self.place(level, f"zext i1 {over} to i64")
         return self.place(level, f"sub i64 {q}, {one}", key)

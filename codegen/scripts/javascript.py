@@ -290,7 +290,7 @@ class ScriptNumbers(WholeNumbers):
 
     floored = True
 
-    def quotient(self, whole: str, divisor: int) -> Piece:
+    def quotient(self, whole: str, divisor: str) -> Piece:
         return f"Math.floor({whole} / {divisor})", ATOM
 
 

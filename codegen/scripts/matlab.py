@@ -153,7 +153,7 @@ class MatlabNumbers(WholeNumbers):
 
     negation, floored = "~", True
 
-    def quotient(self, whole: str, divisor: int) -> Piece:
+    def quotient(self, whole: str, divisor: str) -> Piece:
         return f"floor({whole} / {divisor})", ATOM
 
     def modulo(self, whole: Affine, by: Affine) -> Piece:

@@ -7,7 +7,7 @@ raised where sizes do not fit one another or the subscripts, and where a subscri
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from adcli.codegen.c.language import Helpers, quoted
 from adcli.codegen.c.loop_nests import LoopStatements
@@ -39,8 +39,12 @@ class ScriptTensors(TensorStatements):
         for name in sorted(self.sizes, key=lambda name: affine(name) not in alone):   # so that they are known to the others
             yield self.assigned(self.sizes[name], self.bound(name))
             self.known.append(name)
+        yield from self.fitting(self.divisor_tests())
         yield from self.agreed()
-        yield from (self.required(test, f"sizes do not fit: {why}".rstrip(": ")) for test, why in self.size_tests())
+        yield from self.fitting(self.size_tests())
+
+    def fitting(self, tests: Iterable[tuple[str, str]]) -> Iterator[str]:
+        return (self.required(test, f"sizes do not fit: {why}".rstrip(": ")) for test, why in tests)
 
     @abstractmethod
     def input(self, p: Param, name: str) -> Iterator[str]:
@@ -77,7 +81,7 @@ class ScriptTensors(TensorStatements):
             if c and name not in atoms(rest) and atoms(rest) <= {*self.counted, *self.known}:
                 found = self.extent(tensor, d)
                 found = self.given_or(found, "0") if d else found
-                return self.whole.quotient(f"({found} - {enclosed(self.whole.size(rest), PRODUCT)})", c)[0]
+                return self.whole.quotient(f"({found} - {enclosed(self.whole.size(rest), PRODUCT)})", str(c))[0]
         raise AdError(f"the size {name} is no extent of an input by itself", None,
                       f"declare an input with the extent {name} alone", self.given.source)
 

@@ -294,7 +294,7 @@ class ArrayNumbers(WholeNumbers):
     def modulo(self, whole: Affine, by: Affine) -> Piece:
         return f"{enclosed(self.size(whole), PRODUCT)} % {enclosed(self.size(by), UNARY)}", PRODUCT
 
-    def quotient(self, whole: str, divisor: int) -> Piece:
+    def quotient(self, whole: str, divisor: str) -> Piece:
         text, level = super().quotient(whole, divisor)
         return text.replace(" / ", " // "), level
 

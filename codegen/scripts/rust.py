@@ -9,7 +9,7 @@ read. Functions are those of `f64`; what it lacks, or computes in its own way, i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from adcli.codegen.c.language import Helpers, Language, LoopHead, letters, listed, quoted, words, wrapped
 from adcli.codegen.c.loop_nests import LoopStatements
@@ -153,10 +153,14 @@ class RustStatements(LoopStatements):
         for name, n in self.counted.items():
             yield f"let {n} = {self.values[self.counts[name].var]} as isize;"
             yield required(f"{n} >= 0", f"{name} is below 0")
+        yield from self.sized(self.divisor_tests())
         for p, n in zip(self.given.params, self.inputs, strict=True):
             if p.var.shape:
                 yield required(f"{n}.len() as isize == {self.whole.product(p.var.shape)}", f"{p.name} has another length")
-        yield from (required(test, f"sizes do not fit: {why}".rstrip(": ")) for test, why in self.size_tests())
+        yield from self.sized(self.size_tests())
+
+    def sized(self, tests: Iterable[tuple[str, str]]) -> Iterator[str]:
+        return (required(test, f"sizes do not fit: {why}".rstrip(": ")) for test, why in tests)
 
     def copies(self) -> Iterator[str]:
         """Outputs that no nest has written: arrays that are also something else."""

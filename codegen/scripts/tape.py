@@ -113,8 +113,8 @@ class Taping:
         match a:
             case Index():
                 return place[a]
-            case Floor(whole, divisor):
-                return {"floor": [self.affine(whole, place), divisor]}
+            case Floor(whole, by):
+                return {"floor": [self.affine(whole, place), self.affine(by, place)]}
             case Extreme(parts, greatest):
                 return {"greatest" if greatest else "least": [self.affine(p, place) for p in parts]}
             case Product(left, right):

@@ -146,8 +146,8 @@ def numbers(x: Affine, known: Mapping[Index | str, Any]) -> Any:
 
 def _numbers(a: AffineAtom, known: Mapping[Index | str, Any]) -> Any:
     match a:
-        case Floor(whole, divisor):
-            return numbers(whole, known) // divisor
+        case Floor(whole, by):
+            return numbers(whole, known) // numbers(by, known)
         case Extreme(parts, largest):
             found = np.stack(np.broadcast_arrays(*[numbers(p, known) for p in parts]))
             return found.max(axis=0) if largest else found.min(axis=0)

@@ -11,7 +11,7 @@ from math import prod
 from typing import Protocol
 
 from adcli.lang.expressions.scope import Context
-from adcli.lang.ir.affine import Affine, affine, floor, greatest, least, product, remainder, weight
+from adcli.lang.ir.affine import Affine, Floor, affine, floor, greatest, least, product, remainder, text, weight
 from adcli.lang.ir.errors import AdError, Fix
 from adcli.lang.ir.notation import SIZES_OF
 from adcli.lang.syntax.constants import number
@@ -118,22 +118,25 @@ class AffineReader:
             if args[1].number is not None and args[1].number <= 0:
                 raise self.context.fault(f"{what}: a remainder by {args[1].number}", node, "a remainder is by a positive number")
             return remainder(args[0], args[1])
-        if name == "div" and count == 2 and args[1].number:
-            return self.quotient(node, args[0], args[1].number, what, floored)
+        if name == "div" and count == 2 and args[1].number != 0 and not args[1].indices():
+            return self.quotient(node, args[0], args[1], what, floored)
         if name == "floor" and count == 1:
             return args[0]
         if name in ("min", "max") and args and not any(a.indices() for a in args):
             return (least if name == "min" else greatest)(*args)
         raise self.not_affine(node, args, root, what)
 
-    def quotient(self, node: Op | Call, whole: Affine, divisor: int, what: str, floored: bool) -> Affine:
-        """A quotient by a whole number, where it is exact, or where the floor is meant."""
-        if whole.constant % divisor == 0 and all(c % divisor == 0 for _, c in whole.terms):
-            return Affine(tuple((a, c // divisor) for a, c in whole.terms), whole.constant // divisor)
-        if divisor > 0 and (floored or not whole.indices()):
-            return floor(whole, divisor)
-        said, written = f"{what}: a quotient by {divisor} that is not always exact", f"floor({self.context.text(bare(node))})"
-        if divisor > 0:
+    def quotient(self, node: Op | Call, whole: Affine, by: Affine, what: str, floored: bool) -> Affine:
+        """A quotient by a number or a size, where it is exact, or where the floor is meant."""
+        n = by.number
+        if n is not None and whole.constant % n == 0 and all(c % n == 0 for _, c in whole.terms):
+            return Affine(tuple((a, c // n) for a, c in whole.terms), whole.constant // n)
+        if n is None or n > 0:
+            found = floor(whole, by)
+            if floored or not any(isinstance(a, Floor) and a.whole.indices() for a, _ in found.terms):
+                return found
+        said, written = f"{what}: a quotient by {text(by)} that is not always exact", f"floor({self.context.text(bare(node))})"
+        if n is None or n > 0:
             raise self.context.fault(said + self.indices(whole), node, f"for the whole number below it write {written}",
                                      Fix(node.start, node.end, written))
         raise self.context.fault(said + self.indices(whole), node,
@@ -142,8 +145,7 @@ class AffineReader:
     def not_affine(self, node: Op | Call, args: list[Affine], root: Node, what: str) -> AdError:
         found = self.indices(*args)
         if node.name == "div":
-            told = "a quotient in subscripts, ranges and extents is by a whole number above 0; by a size it has a name of its " \
-                "own, as D in input x(G*D, N), or int32 D"
+            told = "a quotient in subscripts, ranges and extents is by a whole number above 0, or by a size"
         elif not self.bound:
             told = "a subscript is a sum of indices with whole numbers and sizes as factors"
         elif node.name in ("min", "max") and found:

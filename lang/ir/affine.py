@@ -24,10 +24,10 @@ class Index:
 
 @value_record
 class Floor:
-    """The floor of an expression divided by a positive integer."""
+    """The floor of an expression divided by a positive number or expression of sizes."""
 
     whole: Affine
-    divisor: int
+    divisor: Affine
 
 
 @value_record
@@ -129,16 +129,23 @@ def _order(term: AffineTerm) -> tuple[int, str, int]:
     return (0, a.name, id(a)) if isinstance(a, Index) else (1, a, 0) if isinstance(a, str) else (2, repr(a), hash(a))
 
 
-def floor(whole: Affine, divisor: int) -> Affine:
+def floor(whole: Affine, by: Affine | int) -> Affine:
     """The floor of a quotient; the part that is divisible comes out of it, and the floor of a floor is one."""
-    assert divisor > 0
-    if divisor == 1:
+    n = (by := affine(by)).number
+    if n is None:
+        parts = [(term, exact_quotient(Affine((term,)), by)) for term in whole.terms]
+        out = sum((q for _, q in parts if q is not None), Affine())
+        rest = Affine(tuple(term for term, q in parts if q is None), whole.constant)
+        return out + (rest.number if rest.number in (0, -1) else affine(Floor(rest, by)))
+    if n <= 0:
+        return affine(Floor(whole, by))   # refused when the sizes are known
+    if n == 1:
         return whole
     if len(whole.terms) == 1 and isinstance(inner := whole.terms[0][0], Floor) and whole.terms[0][1] == 1:
-        return floor(inner.whole + whole.constant * inner.divisor, inner.divisor * divisor)
-    out = Affine(tuple((a, c // divisor) for a, c in whole.terms if c % divisor == 0), whole.constant // divisor)
-    rest = Affine(tuple((a, c) for a, c in whole.terms if c % divisor), whole.constant % divisor)
-    return out + affine(Floor(rest, divisor)) if rest.terms else out
+        return floor(inner.whole + inner.divisor * whole.constant, inner.divisor * n)
+    out = Affine(tuple((a, c // n) for a, c in whole.terms if c % n == 0), whole.constant // n)
+    rest = Affine(tuple((a, c) for a, c in whole.terms if c % n), whole.constant % n)
+    return out + affine(Floor(rest, by)) if rest.terms else out
 
 
 def least(*parts: Affine) -> Affine:
@@ -171,8 +178,8 @@ def _gap(x: Affine) -> tuple[int, int] | None:
     (one, c), (other, _) = sorted(x.terms, key=lambda t: -t[1])
     if isinstance(one, Floor) and isinstance(other, Floor) and one.divisor == other.divisor and x.terms[0][1] == -x.terms[1][1]:
         apart = (one.whole - other.whole).number
-        if apart is not None:
-            return x.constant + c * (apart // one.divisor), x.constant - c * (-apart // one.divisor)
+        if apart is not None and (n := one.divisor.number):
+            return x.constant + c * (apart // n), x.constant - c * (-apart // n)
     return None
 
 
@@ -224,16 +231,16 @@ def _distributed(left: Affine, right: Affine) -> Affine:
     whole = Affine()
     for a, c in one:
         for b, d in other:
-            whole = whole + _monomial([*_factors(a), *_factors(b)]) * (c * d)
+            whole = whole + _monomial([*factors(a), *factors(b)]) * (c * d)
     return whole
 
 
-def _factors(a: AffineAtom | None) -> list[AffineAtom]:
+def factors(a: AffineAtom | None) -> list[AffineAtom]:
     """The atoms that an atom is the product of."""
     if a is None:
         return []
     if isinstance(a, Product) and (left := _single(a.left)) is not None and (right := _single(a.right)) is not None:
-        return [*_factors(left), *_factors(right)]
+        return [*factors(left), *factors(right)]
     return [a]
 
 
@@ -264,11 +271,11 @@ def exact_quotient(x: Affine, divisor: Affine) -> Affine | None:
     if by.number is not None or len(by.terms) != 1 or by.constant:
         return None
     (atom, n), whole = by.terms[0], Affine()
-    needed = _factors(atom)
+    needed = factors(atom)
     if x.constant:
         return None
     for a, c in expanded(x).terms:
-        left = _factors(a)
+        left = factors(a)
         for factor in needed:
             if factor not in left:
                 return None
@@ -310,20 +317,24 @@ def value(x: Affine, known: Mapping[Index | str, int]) -> int:
 
 def _value(a: AffineAtom, known: Mapping[Index | str, int]) -> int:
     match a:
-        case Floor(whole, divisor):
-            return value(whole, known) // divisor
+        case Floor(whole, by):
+            return value(whole, known) // _positive(by, known, "quotient")
         case Extreme(parts, largest):
             found = [value(p, known) for p in parts]
             return max(found) if largest else min(found)
         case Product(left, right):
             return value(left, known) * value(right, known)
         case Modulo(whole, by):
-            n = value(by, known)
-            if n <= 0:
-                raise AdError(f"the remainder by {text(by)} is taken, which is {n}", help="a remainder is by a positive number")
-            return value(whole, known) % n
+            return value(whole, known) % _positive(by, known, "remainder")
         case _:
             return known[a]
+
+
+def _positive(by: Affine, known: Mapping[Index | str, int], what: str) -> int:
+    n = value(by, known)
+    if n <= 0:
+        raise AdError(f"the {what} by {text(by)} is taken, which is {n}", help=f"a {what} is by a positive number")
+    return n
 
 
 def substituted(x: Affine, by: Mapping[Index | str, Affine]) -> Affine:
@@ -336,8 +347,8 @@ def substituted(x: Affine, by: Mapping[Index | str, Affine]) -> Affine:
 
 def _substituted(a: AffineAtom, by: Mapping[Index | str, Affine]) -> Affine:
     match a:
-        case Floor(whole, divisor):
-            return floor(substituted(whole, by), divisor)
+        case Floor(whole, of):
+            return floor(substituted(whole, by), substituted(of, by))
         case Extreme(parts, largest):
             return _extreme(tuple(substituted(p, by) for p in parts), largest)
         case Product(left, right):
@@ -356,11 +367,9 @@ def nested(x: Affine) -> Iterator[Affine]:
         yield each
         for a, _ in each.terms:
             match a:
-                case Floor(whole, _):
-                    stack.append(whole)
                 case Extreme(parts, _):
                     stack.extend(parts)
-                case Product(left, right) | Modulo(left, right):
+                case Product(left, right) | Modulo(left, right) | Floor(left, right):
                     stack += [left, right]
 
 
@@ -404,8 +413,8 @@ def never_negative(x: Affine) -> bool:
     """Whether an expression is at least 0 for all sizes, as far as that shows: sizes are not negative, d times the floor of
     w / d is at most w, and the greatest of some is at least each of them, as the least is at most."""
     for a, c in x.terms:
-        if isinstance(a, Floor) and c < 0 and c % a.divisor == 0:
-            x = x - affine(a) * c + a.whole * (c // a.divisor)
+        if isinstance(a, Floor) and c < 0 and (n := a.divisor.number) and c % n == 0:
+            x = x - affine(a) * c + a.whole * (c // n)
     if any(c < 0 and isinstance(a, Product) for a, c in x.terms):
         x = expanded(x)
     extremes = [(a, c) for a, c in x.terms if isinstance(a, Extreme) and a.greatest == (c > 0)]
@@ -419,6 +428,8 @@ def _never_negative(a: AffineAtom) -> bool:
     match a:
         case Product(left, right):
             return never_negative(left) and never_negative(right)
+        case Floor(whole, _):
+            return never_negative(whole)
         case Modulo():
             return True
         case _:
@@ -450,15 +461,16 @@ def _leading(a: AffineAtom) -> AffineAtom:
 
 def _factor(x: Affine, real: bool, places: Mapping[AffineAtom, int]) -> str:
     inner = text(x, real, places)
-    plain = not x.terms or isinstance(_single(x), (Index, str))
+    plain = not x.terms or isinstance(one := _single(x), (Index, str)) or (isinstance(one, Floor) and inner.startswith("floor("))
     return inner if plain else f"({inner})"
 
 
 def _text(a: AffineAtom, real: bool, places: Mapping[AffineAtom, int]) -> str:
     match a:
-        case Floor(whole, divisor):
+        case Floor(whole, by):
             inner = text(whole, real, places)
-            quotient = f"({inner}) / {divisor}" if len(whole.terms) > 1 or whole.constant else f"{inner} / {divisor}"
+            several = len(whole.terms) + bool(whole.constant) > 1
+            quotient = f"{f'({inner})' if several else inner} / {_factor(by, real, places)}"
             return f"floor({quotient})" if real or whole.indices() else quotient
         case Extreme(parts, largest):
             return f"{'max' if largest else 'min'}({', '.join(text(p, real, places) for p in parts)})"

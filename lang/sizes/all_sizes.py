@@ -55,10 +55,12 @@ class SizeConditions:
     """Conditions on sizes.
 
     The product of each tuple of `products` must be at most the largest word divided by `divisor`, as must every size; then every
-    sum is a word. `loose` has the subscripts that are not proved, by the result of the equation, with the extents.
+    sum is a word. Those of `positive` are at least 1, which all else takes for granted: quotients are by them. `loose` has the
+    subscripts that are not proved, by the result of the equation, with the extents.
     """
 
     divisor: int = SMALLEST_DIVISOR
+    positive: list[Affine] = field(default_factory=list)
     products: list[tuple[Affine, ...]] = field(default_factory=list)
     conditions: list[Condition] = field(default_factory=list)
     loose: set[tuple[Var, Affine, Affine]] = field(default_factory=set)
@@ -78,12 +80,19 @@ def size_conditions(program: Program) -> SizeConditions:
         if not condition.given:
             known.extend(then)
 
+    def divided(*expressions: Affine) -> None:
+        for a in divisors(*expressions):
+            if a.divisor not in found.positive and not a.whole.indices():
+                found.positive.append(a.divisor)
+                known.append(a.divisor - 1)
+
     comprehensions = [(e, e.op) for e in with_statements(program.equations) if isinstance(e.op, Boxed)]
     for v in (*(p.var for p in program.params), *(out for e in program.equations for out in e.outs)):
         factors = tuple(sorted(v.shape, key=repr))
         if len(factors) > 1 and factors not in seen:
             seen.add(factors)
             found.products.append(v.shape)
+        divided(*v.shape)
         require(Condition(v.shape, f"the extents of {v.name or 'a value'}{shape_text(v.shape)}"))
         for x in v.shape:
             _measure(x, {}, found)
@@ -95,8 +104,11 @@ def size_conditions(program: Program) -> SizeConditions:
         largest: dict[Index | str, Affine] = {r.index: _absolute(r.low) + _absolute(r.high) for r in op.ranges}
         for x in expressions(op):
             _measure(x, reaches, found, largest)
-        for by in divisors(op):
-            require(Condition((by - 1,), f"a remainder is by {text(by)}", tuple(r.high - r.low - 1 for r in op.ranges)))
+        divided(*expressions(op))
+        some = tuple(r.high - r.low - 1 for r in op.ranges)
+        for a in divisors(*expressions(op)):
+            what = "remainder" if isinstance(a, Modulo) else "quotient"
+            require(Condition((a.divisor - 1,), f"a {what} is by {text(a.divisor)}", some))
         inside(e, op, known, found, require)
     for e in program.equations:
         if isinstance(e.op, Recurrence):

@@ -53,9 +53,13 @@ def prove(program: Program, sizes: Mapping[str, int]) -> None:
 
     Subscripts that are elements of tensors of integers are known only when they are read, and are checked there.
     """
+    for e in with_statements(program.equations):
+        for x in (x for out in e.outs for x in out.shape):
+            _prove_positive(divisors(x), e, program, sizes)
     extents = shapes(program, sizes)
     for e in with_statements(program.equations):
         if isinstance(e.op, Boxed):
+            _prove_positive((a for a in divisors(*expressions(e.op)) if not a.whole.indices()), e, program, sizes)
             _prove_equation(program, e, e.op, sizes, extents)
 
 
@@ -72,10 +76,7 @@ def _prove_equation(program: Program, e: Equation, op: Boxed, sizes: Mapping[str
     box = _box(op, sizes)
     if any(last < first for first, last in box.values()):
         return
-    for by in divisors(op):
-        if (n := number(by, sizes)) <= 0:
-            raise AdError(f"the remainder by {text(by)} is taken, which is {n}", e.span, "a remainder is by a positive number",
-                          program.source)
+    _prove_positive(divisors(*expressions(op)), e, program, sizes)
     for atom, subscripts in accesses(e, op):
         for d, (s, n) in enumerate(zip(subscripts, _extent_of(atom, extents), strict=False)):   # of matrices the leading ones
             if isinstance(s, Affine):
@@ -93,9 +94,18 @@ def require_words(program: Program, e: Equation, op: Boxed, sizes: Mapping[str, 
         raise AdError(f"the numbers in {large} are too large: whole numbers have 64 bits", e.span, None, program.source)
 
 
-def divisors(op: Boxed) -> Iterator[Affine]:
-    """The divisors of remainders in the expressions of a comprehension."""
-    return (a.divisor for x in expressions(op) for each in nested(x) for a, _ in each.terms if isinstance(a, Modulo))
+def divisors(*found: Affine) -> list[Floor | Modulo]:
+    """The quotients and remainders in expressions that are not by positive numbers; inner ones first."""
+    every = [a for x in found for each in nested(x) for a, _ in each.terms if isinstance(a, Floor | Modulo)]
+    return [a for a in dict.fromkeys(reversed(every)) if (a.divisor.number or 0) <= 0]
+
+
+def _prove_positive(found: Iterable[Floor | Modulo], e: Equation, program: Program, sizes: Mapping[str, int]) -> None:
+    for a in found:
+        if (n := number(a.divisor, sizes)) <= 0:
+            what = "remainder" if isinstance(a, Modulo) else "quotient"
+            raise AdError(f"the {what} by {text(a.divisor)} is taken, which is {n}", e.span, f"a {what} is by a positive number",
+                          program.source)
 
 
 def _box(op: Boxed, sizes: Mapping[str, int]) -> IndexBox:
@@ -132,9 +142,9 @@ def _interval(a: AffineAtom, box: IndexBox, sizes: Mapping[str, int]) -> Ends:
     match a:
         case Index():
             return box[a]
-        case Floor(whole, divisor):
-            low, high = interval(whole, box, sizes)
-            return low // divisor, high // divisor
+        case Floor(whole, by):
+            (low, high), n = interval(whole, box, sizes), number(by, sizes)
+            return low // n, high // n
         case Extreme(parts, largest):
             lows, highs = zip(*[interval(p, box, sizes) for p in parts], strict=True)
             return (max(lows), max(highs)) if largest else (min(lows), min(highs))
@@ -311,8 +321,8 @@ def magnitude(x: Affine, of: Callable[[AffineAtom], int]) -> int:
 
 def _magnitude(a: AffineAtom, of: Callable[[AffineAtom], int]) -> int:
     match a:
-        case Floor(whole, _):
-            return magnitude(whole, of)
+        case Floor(whole, by):
+            return magnitude(whole, of) + (magnitude(by, of) if by.terms else 0)
         case Extreme(parts, _):
             return max(magnitude(p, of) for p in parts)
         case Modulo(whole, by):

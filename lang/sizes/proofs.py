@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import gcd
 
-from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Modulo, affine, floor
+from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Modulo, Product, affine, factors, floor, product
 
 MOST_PAIRS = 10_000
 """Pairs of constraints of a proof that are put together in one step; a proof that needs more is not found."""
@@ -75,16 +75,20 @@ def _named(x: Affine) -> Iterator[AffineAtom]:
     """The atoms of an expression, and those that its quotients and remainders are made of."""
     for a, _ in x.terms:
         yield a
-        if isinstance(a, Floor | Modulo):
-            yield from (inner for inner, _ in a.whole.terms)
+        for part in factors(a):
+            if isinstance(part, Floor | Modulo):
+                yield from (inner for inner, _ in part.whole.terms)
 
 
 def _laws(a: AffineAtom) -> Iterator[Affine]:
     """Expressions that are not negative by what an atom is."""
     match a:
-        case Floor(whole, divisor):
-            yield whole - affine(a) * divisor
-            yield affine(a) * divisor + (divisor - 1) - whole
+        case Floor(whole, by):
+            taken = product(affine(a), by)
+            yield whole - taken
+            yield taken + by - 1 - whole
+        case Product():
+            yield from (law for part in factors(a) if isinstance(part, Floor) for law in _laws(part))
         case Extreme(parts, largest):
             yield from (affine(a) - p if largest else p - affine(a) for p in parts)
         case Modulo(whole, by):

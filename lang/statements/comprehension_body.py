@@ -26,7 +26,6 @@ from adcli.lang.tree.nodes import (
     Token,
     Typed,
     bare,
-    names_in,
     names_of,
     postorder,
 )
@@ -287,7 +286,8 @@ class Elements(EquationScope):
             return all(map(self.unknown_names, node.args))
         if node.name in ("div", "rem"):
             by = node.args[-1]
-            return bool(self.unknown_names(by)) or (node.name == "div" and bool(names_in(by)))
+            return bool(self.unknown_names(by)) or (node.name == "div" and any(
+                self.is_no_size(t) and counted(self.scope.env, t.text) is None for t in names_of(by)))
         return node.name in BENDING
 
     def unknown_names(self, node: Node) -> list[Token]:
@@ -369,8 +369,7 @@ class Elements(EquationScope):
             return None
         if node.name != "floor":
             return (least if node.name == "min" else greatest)(*args)
-        divisor = args[1].number
-        return floor(args[0], divisor) if divisor and divisor > 0 else None
+        return None if args[1].indices() or ((n := args[1].number) is not None and n <= 0) else floor(args[0], args[1])
 
     # What differs from scalar statements in expressions.
 

@@ -15,6 +15,7 @@ from adcli.codegen.c.source import CFunction
 from adcli.codegen.nests.layout import size_parameters
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Program, has_tensors, shape_of
+from adcli.lang.ir.affine import Affine
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.operations.matrix import Boxed
@@ -109,6 +110,14 @@ def main_program(programs: Sequence[Program], functions: Sequence[CFunction], de
                       "        default: return 1;", "        }", "    return 0;", "}", ""])
 
 
+def length(x: Affine, known: Mapping[str, int]) -> int:
+    """An extent or a range as one that there can be; none by a quotient that there is not."""
+    try:
+        return max(0, number_of(x, known))
+    except AdError:
+        return 0
+
+
 def words(program: Program, at: Given, sizes: Mapping[str, int]) -> str:
     """What a caller reads: sizes, then the length of every array, with numbers where it is an input."""
     said = [str(sizes[s]) for s in size_parameters(program)]
@@ -116,7 +125,7 @@ def words(program: Program, at: Given, sizes: Mapping[str, int]) -> str:
         x = np.asarray(at[p.name]).ravel()
         said += [str(len(x)), *(str(int(v)) if p.var.integer else hexadecimal(float(v)) for v in x)]
     known = {**sizes, **{p.name: int(at[p.name]) for p in counts(program)}}
-    made = [prod(max(0, number_of(x, known)) for x in shape_of(r.atom)) for r in program.results]
+    made = [prod(length(x, known) for x in shape_of(r.atom)) for r in program.results]
     return " ".join([*said, *(str(min(n, LONGEST)) for n in made)])
 
 
@@ -141,7 +150,7 @@ def run_tensors(folder: pathlib.Path, programs: Sequence[Program], points: Seque
 def points(program: Program, sizes: Mapping[str, int]) -> int:
     """The points of the largest box of a program; counts among its inputs are small."""
     known = {**sizes, **{p.name: 1 for p in counts(program)}}
-    return max((prod(max(0, number_of(x.high - x.low, known)) for x in e.op.ranges)
+    return max((prod(length(x.high - x.low, known) for x in e.op.ranges)
                 for e in with_statements(program.equations) if isinstance(e.op, Boxed)), default=0)
 
 
@@ -152,7 +161,7 @@ def drawn_point(r: random.Random, program: Program, choices: Sequence[int] = (0,
         sizes = {s: min(n, max(1, n - 1)) for s, n in sizes.items()}
     at: dict[str, Any] = {}
     for p in program.params:
-        shape = tuple(max(0, number_of(x, {**sizes, **at})) for x in p.var.shape)
+        shape = tuple(length(x, {**sizes, **at}) for x in p.var.shape)
         if p.var.integer:
             drawn = np.array([r.randrange(max(1, min(sizes.values(), default=1))) for _ in range(prod(shape))], int)
         else:

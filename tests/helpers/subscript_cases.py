@@ -22,7 +22,11 @@ SUBSCRIPTS: list[tuple[str, dict[str, tuple[int, ...]], Any]] = [
     ("input x(G*C, L), w(G, O, C, K)\ny(g*O + o, l) +=! x(g*C + c, l + k) * w(g, o, c, k)", {"x": (4, 5), "w": (2, 3, 2, 2)},
      lambda x, w: np.concatenate([sum(np.einsum("cl,oc->ol", x[2*g:2*g + 2, k:k + 4], w[g, :, :, k]) for k in range(2))
                                   for g in range(2)])),
-    ("input x(N), w(K), s(S)\ny(i) +=! x(i*S + k)**2 * w(k) * s(0) where i in 0:(N - K) / 2 + 1, k in 0:K",
+    ("input x(C, L), w(M, C/G, K), z(G)\ny(m, l) +=! x(floor(m/(M/G))*(C/G) + c, l + k) * w(m, c, k) * z(floor(m/(M/G)))",
+     {"x": (4, 5), "w": (6, 2, 2), "z": (2,)},
+     lambda x, w, z: np.concatenate([z[g] * sum(x[2*g:2*g + 2, k:k + 4].T @ w[3*g:3*g + 3, :, k].T for k in range(2)).T
+                                     for g in range(2)])),
+    ("input x(N), w(K), s(S)\ny(i) +=! x(i*S + k)**2 * w(k) * s(0) where i in 0:(N - K)/S + 1, k in 0:K",
      {"x": (7,), "w": (3,), "s": (2,)}, lambda x, w, s: s[0]*np.array([(x[2*i:2*i + 3]**2) @ w for i in range(3)])),
     (LAPLACIAN, {"u": (5, 4)},
      lambda u: np.roll(u, -1, 0)**2 + np.roll(u, 1, 0) + np.roll(u, -1, 1) * np.roll(u, 1, 1) - 4*u),

@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 from adcli.codegen.c.whole_numbers import WholeNumbers
 from adcli.codegen.scripts.python import ArrayNumbers
-from adcli.lang.ir.affine import Affine, Floor, Index, affine, greatest, least, product, remainder
+from adcli.lang.ir.affine import Affine, Index, affine, floor, greatest, least, product, remainder
 
 ROW, COLUMN, N, M = Index("i"), Index("j"), affine("N"), affine("M")
 i, j = affine(ROW), affine(COLUMN)
@@ -19,8 +19,9 @@ def whole(negative: bool = False) -> WholeNumbers:
 
 @pytest.mark.parametrize("x, text", [
     (i * 2 + j - 1, "2*i + j - 1"), (affine(3) - i, "3 - i"), (i * -1, "-i"),
-    (affine(Floor(N, 2)), "N / 2"), (affine(Floor(N + 1, 2)) * 3, "3*((N + 1) / 2)"), (product(N, M + 1), "N*(M + 1)"),
-    (affine(Floor(N - M, 2)), "f_floor(N - M, 2)"), (least(N, M), "f_least(M, N)"), (affine(7), "7")])
+    (floor(N, 2), "N / 2"), (floor(N + 1, 2) * 3, "3*((N + 1) / 2)"), (product(N, M + 1), "N*(M + 1)"),
+    (floor(N - M, 2), "f_floor(N - M, 2)"), (floor(N, M), "N / M"),
+    (floor(N - 1, M + 1), "f_floor(N - 1, M + 1)"), (least(N, M), "f_least(M, N)"), (affine(7), "7")])
 def test_sizes(x: Affine, text: str) -> None:
     assert whole().text(x) == text
 
@@ -36,11 +37,11 @@ def test_tests(x: Affine, text: str | None) -> None:
 def test_an_index_that_may_be_negative() -> None:
     w = whole(negative=True)
     assert (w.text(i + 1), w.below(ROW, N), w.natural_test(i + j)) == ("i + 1", "i < N", "i + j >= 0")
-    assert (w.text(affine(Floor(i, 2))), w.text(remainder(i, N))) == ("f_floor(i, 2)", "((i % N + N) % N)")
+    assert (w.text(floor(i, 2)), w.text(remainder(i, N))) == ("f_floor(i, 2)", "((i % N + N) % N)")
 
 
 def test_a_minus_in_front_stands_before_all_of_a_remainder() -> None:
     made = ArrayNumbers({"N": "N"})
     made.bind(ROW, "i", affine(0))
-    assert made.text(remainder(i, affine(3)) * -1) == "-(i % 3)" and made.text(affine(Floor(i, 2)) * -1 - 1) == "-(i // 2) - 1"
+    assert made.text(remainder(i, affine(3)) * -1) == "-(i % 3)" and made.text(floor(i, 2) * -1 - 1) == "-(i // 2) - 1"
     assert made.text(affine(1) - remainder(i, N)) == "1 - i % N" and made.text(i * -2) == "-2*i"

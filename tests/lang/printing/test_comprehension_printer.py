@@ -206,7 +206,10 @@ def test_the_command_writes_a_derivative_that_it_reads_again(tmp_path):
     ("input x(M), y(N), z(Q)\ns max=! x(m) * y(m) where m in max(M - Q, 0):min(M, N)", {"M": 5, "N": 4, "Q": 3}),
     ("input x(N), y(M)\nz(i) = x(i) * floor(N / 2) * min(M, N) * max(3, N - M) + floor(i / 2) + floor(N / M)", {"N": 5, "M": 2}),
     (halves(3), {"H": 17}),
-], ids=["padding", "stencil", "size-of-a-half", "scalar-of-a-half", "bounds", "sizes", "pyramid"])
+    ("input x(C, N), w(K, C/G, L), z(G)\ny(k, n) +=! w(k, c, l) * x(floor(k/(K/G))*(C/G) + c, n + l) * z(floor(k/(K/G))) "
+     "where n in 0:N - L + 1", {"C": 6, "N": 4, "K": 9, "L": 2, "G": 3}),
+    ("input x(N), w(W), v(H)\ny(f, k) +=! x(H*f + k) * w(k) * v(k % H) where f in 0:(N - W)/H + 1", {"N": 11, "W": 3, "H": 3}),
+], ids=["padding", "stencil", "size-of-a-half", "scalar-of-a-half", "bounds", "sizes", "pyramid", "groups", "hops"])
 def test_derivatives_read_back_and_compute_the_same(program: str, at: dict[str, int]) -> None:
     first = parse(program)
     r = np.random.default_rng(0)

@@ -22,7 +22,7 @@ from session_seed import drawn
 
 
 def holds(conditions: SizeConditions, sizes: dict[str, int]) -> bool:
-    return all(min(number(x, sizes) for x in c.then) >= 0 or any(number(x, sizes) < 0 for x in c.given)
+    return all(any(number(x, sizes) < 0 for x in c.given) or min(number(x, sizes) for x in c.then) >= 0
                for c in conditions.conditions)
 
 
@@ -73,13 +73,30 @@ def test_the_order_of_loops_is_asked_of_sizes(text: str, wrong: list[tuple[int, 
         assert refused(program, sizes) == ((n, t) in wrong) == (not holds(conditions, sizes)), sizes
 
 
+GROUPS = "input int32 G, x(C), w(C/G)\ny(g) +=! w(c) * x(g*(C/G) + c) where g in 0:G"
+HOPS = "input int32 H, x(N), w(K)\ny(f) +=! w(k) * x(H*f + k) where f in 0:(N - K)/H + 1"
+CHANNELS = "input int32 G, x(C), w(K)\ny(k) +=! w(k) * x(floor(k/(K/G))*(C/G) + c) where c in 0:C/G"
+
+
+@pytest.mark.parametrize("text", [GROUPS, HOPS, CHANNELS])
+def test_quotients_by_sizes_are_asked_of_sizes(text: str) -> None:
+    program = parse(text)
+    conditions, names = size_conditions(program), sorted(bound_names(program.params))
+    for some in itertools.product((0, 1, 2, 3, 4, 6), repeat=len(names)):
+        sizes = dict(zip(names, some, strict=True))
+        fit = all(value(x, sizes) >= 1 for x in conditions.positive) and holds(conditions, sizes)
+        assert conditions.positive and fit == (not refused(program, sizes)), sizes
+
+
 @pytest.mark.parametrize("text, left", [
     ("input A(M, N), B(N)\nC(i) +=! A(i, j) * B(j)", []),
     ("input x(N)\ny(i) = x(i + 1) - x(i)", ["the extents of y(N - 1)"]),
     ("input x(N)\ny(i) max=! x(2*i + k) where k in 0:2", []),
     ("input x(N), y(M)\nz(i) = x(i) + y(i) where i in 0:N", ["subscript i of y"]),
     ("input x(N), l(N, N)\ny(i) +=! l(i, j) * x(i - j) where j in 0:i", []),
-    ("input x(N), y(N)\nz = x(0) + y(1)", ["subscript 0 of x", "subscript 1 of y"])])
+    ("input x(N), y(N)\nz = x(0) + y(1)", ["subscript 0 of x", "subscript 1 of y"]),
+    ("input A(M, N)\ny(i) = A(floor(i/N), i % N) where i in 0:M*N", ["a quotient is by N"]),
+    (GROUPS, []), (HOPS, ["the extents of y((N - K) / H + 1)"])])
 def test_what_is_left_to_ask(text: str, left: list[str]) -> None:
     found = size_conditions(parse(text))
     assert [c.why for c in found.conditions] == left

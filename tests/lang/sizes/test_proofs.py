@@ -37,7 +37,7 @@ def test_triangles_are_decided_exactly() -> None:
 
 def test_expressions_that_are_never_negative_for_any_size() -> None:
     n, m, i = affine("N"), affine("M"), affine(Index("i"))
-    half = affine(Floor(n, 2))
+    half = affine(Floor(n, affine(2)))
     assert proved(n - half * 2, [])
     assert not proved(half * 2 - n, [])
     assert proved(n - 1 - i * 2, [half - 1 - i])
