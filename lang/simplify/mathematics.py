@@ -79,7 +79,7 @@ class Monomial:
 
 
 SUM = "sum"
-NOTE = "for reading: equal to the program that runs inside of its domain, to rounding; cases at the edge are left out"
+NOTE = "for reading: the mathematics inside of the domain; cases of rules that hold no drawn point are left out"
 ONE, ZERO = Monomial(Fraction(1)), Monomial(Fraction(0))
 PI = Monomial(Fraction(1), ((PoweredBase(Named(math.pi, "pi")), Fraction(1)),))
 
