@@ -1,7 +1,7 @@
 """The verb plot: outputs and their derivatives drawn against one input, or contours against two."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import click
 
@@ -31,6 +31,9 @@ class PlotOptions(Options):
     derivatives: int
     points: int | None
     fmt: str | None
+    title: str | None
+    logx: bool
+    logy: bool
 
 
 @click.command("plot", cls=Command,
@@ -45,6 +48,9 @@ class PlotOptions(Options):
              " declared range.")
 @option(WHERE, "--points", type=WholeNumber(2, 100_000), metavar="N",
         help="Values of each input that varies (default: 401, for contours 101).")
+@option(WHAT, "--title", metavar="TEXT", help="Line above the picture (default: the inputs that do not vary).")
+@option(WHAT, "--logx", is_flag=True, help="Logarithmic horizontal axis.")
+@option(WHAT, "--logy", is_flag=True, help="Logarithmic vertical axis of the outputs.")
 @format_option(FORMATS, "Kind of picture, or csv for the numbers (default: by the suffix of -o FILE; else text).")
 @fmt_option
 @output_option
@@ -64,6 +70,7 @@ def command(options: PlotOptions) -> int:
     require_fit(options, "plot")
     for note in program.notes:
         options.remark(note)
-    setting = from_text(program, options.at, options.points, options.remark)
-    write_picture(pictured(setting, options.outputs, options.derivatives), options.form, options.output, number)
+    setting = from_text(program, options.at, options.points, options.remark).logarithmic(options.logx, options.logy)
+    picture = pictured(setting, options.outputs, options.derivatives)
+    write_picture(picture if options.title is None else replace(picture, title=options.title), options.form, options.output, number)
     return 0

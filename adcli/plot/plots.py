@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -47,23 +48,26 @@ def curves(program: Program, setting: Setting, of: Sequence[str] | None, order: 
     if len(e.outputs) > MOST_CURVES:
         raise AdError(f"{plural(len(e.outputs), 'output')} are too many for one picture",
                       help=f"choose up to {MOST_CURVES}: ⟦--of {','.join(e.outputs[:3])}⟧")
-    x = span.values(np.arange(len(span)))
+    x = setting.values(len(span))
     values, levels = e(x[None, :])
-    finer = np.unique(np.concatenate([x, span.upwards(SEARCHED).values(np.arange(SEARCHED))]))
+    finer = np.unique(np.concatenate([x, setting.values(SEARCHED)]))
     seen = e(finer[None, :])[0]
     places = on_line(e, finer, np.array([height(row) for row in seen]))
     kinds = {r.name: list(found_places(e, places, i)) for i, r in enumerate(e.results) if not r.wrt}
     panels = []
     for k in range(order + 1):
         rows = [i for i, r in enumerate(e.results) if len(r.wrt) == k]
-        panels.append(panel(e, x, values, rows, places, kinds, k))
+        drawn = panel(e, x, values, rows, places, kinds, k)
+        panels.append(replace(drawn, log=True, low=None, high=None) if setting.log_y and not k else drawn)
     notes = [*place_notes(span, kinds.values(), program.source), *clipped_notes(panels), *empty_notes(panels),
              *crowded_notes(e.outputs, seen, len(x))]
+    if setting.log_y and (below := sum(y <= 0 for c in panels[0].curves for y in c.y)):
+        notes.append(f"{plural(below, 'value')} not positive: no place on a logarithmic axis")
     table = PictureTable((span.name, *(r.name for r in e.results if len(r.wrt) <= order), "status"),
                   tuple((*row, LEVELS[level]) for *row, level in zip(
                       x.tolist(), *(values[i].tolist() for i, r in enumerate(e.results) if len(r.wrt) <= order), levels.tolist(),
                       strict=True)))
-    return Picture(fixed_text(setting), span.name, tuple(panels), notes=tuple(notes), table=table)
+    return Picture(fixed_text(setting), span.name, tuple(panels), notes=tuple(notes), table=table, log_x=setting.log_x)
 
 
 def found_places(e: Evaluated, places: Sequence[BreakPlace], row: int) -> Iterator[Found]:

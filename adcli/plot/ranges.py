@@ -4,6 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from adcli.input.points import GridRange, checked, combined, complete, parts, ranks, typed, unknown_name, within
 from adcli.lang.ir import Equation, Param, Program, has_tensors
 from adcli.lang.ir.errors import AdError
@@ -24,6 +26,25 @@ class Setting(NamedTuple):
     program: Program
     ranges: tuple[GridRange, ...]
     fixed: Mapping[str, float]
+    log_x: bool = False
+    log_y: bool = False
+
+    def logarithmic(self, x: bool, y: bool) -> Setting:
+        """The setting with logarithmic axes. AdError where that is not possible."""
+        if (x or y) and len(self.ranges) > 1:
+            raise AdError("contours have linear axes", help="vary one input for ⟦--logx⟧ and ⟦--logy⟧")
+        low, high = sorted(self.ranges[0].ends)
+        if x and low <= 0:
+            raise AdError(f"a logarithmic axis has positive numbers, and {self.ranges[0].name} begins at {shortest(low)}",
+                          help=f"write ⟦--at {self.ranges[0].name}={shortest(max(high, 1.0) / 1000)}:{shortest(max(high, 1.0))}⟧")
+        return self._replace(log_x=x, log_y=y)
+
+    def values(self, count: int) -> np.ndarray:
+        """As many values of the input that varies, at equal distances on the axis."""
+        (span,) = self.ranges
+        if self.log_x:
+            return np.geomspace(*span.ends, count)
+        return span.upwards(count).values(np.arange(count))
 
 
 def from_text(program: Program, specs: Sequence[str], points: int | None, remark: Callable[[object], None]) -> Setting:

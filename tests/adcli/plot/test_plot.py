@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
-from command import succeeds
+from command import adcli, succeeds
 from session_seed import drawn, half
 
 from adcli.pictures.terminal import text
@@ -185,6 +185,20 @@ def test_the_steps_of_a_range_are_those_of_decimals():
     args = ["-e", "v = x", "--at", "x=0.3:0", "--points", 4, "--format", "csv", "--derivatives", 0]
     out = succeeds("plot", *args).out.splitlines()
     assert [row.split(",")[0] for row in out[1:]] == [repr(float(Fraction(k, 10))) for k in range(4)]
+
+
+def test_logarithmic_axes_and_a_title():
+    args = ["plot", "-e", "v = 1/x", "--at", "x=1:1e4", "--derivatives", "0", "--logx", "--logy"]
+    found = succeeds(*args, "--points", "5", "--format", "csv").out.splitlines()[1:]
+    assert [float(row.split(",")[0]) for row in found] == pytest.approx([1, 10, 100, 1e3, 1e4])
+    lines = succeeds(*args, "--title", "a straight line").out.splitlines()
+    assert lines[0] == " a straight line" and lines[-2].split() == ["1", "10", "100", "1000", "10000"]
+    assert [line[:7].strip() for line in lines if "┤" in line[:8]] == ["1┤", "0.1┤", "0.01┤", "0.001┤", "0.0001┤"]
+    shown = succeeds("plot", "-e", "v = x", "--at", "x=-1:1", "--logy", "--derivatives", "0").out
+    assert shown.endswith(" 201 values not positive: no place on a logarithmic axis\n")
+    assert adcli("plot", "-e", "v = x", "--at", "x=0:5", "--logx").err == (
+        "adcli: error: a logarithmic axis has positive numbers, and x begins at 0.0\nhelp: write --at x=0.005:5.0\n")
+    assert adcli("plot", "-e", "v = x*y", "--at", "x=1:5,y=1:2", "--logy").code == 2
 
 
 def test_python_has_the_same_faults():
