@@ -224,9 +224,9 @@ class Inspection:
         return in_characters("draw", data, drawing.text, tuple(said), drawing.picture, caption)
 
     def plot(self, at: Values | None = None, /, *, of: OneOrMore = None, derivatives: int = 1,
-             points: int | None = None, **values: Any) -> PictureView:
+             points: int | None = None, logx: bool = False, logy: bool = False, **values: Any) -> PictureView:
         """Outputs and derivatives against an input that is given a range, x=(-3, 3), or contours over two, as `adcli plot` draws
-        them: with kinks, jumps and poles as they are. "rows" are the numbers; `save("f.svg")` writes the picture."""
+        them: with kinks, jumps and poles as they are; `logx` and `logy` make axes of curves logarithmic. "rows" are the numbers; `save("f.svg")` writes the picture."""
         from adcli.api.verbs import extent, heard
         from adcli.api.view import picture_view
         from adcli.plot.plots import picture
@@ -234,7 +234,8 @@ class Inspection:
         program, outputs, _ = self._looked(of)
         ranges, said = {name: extent(name, x) for name, x in together(at, values).items()}, [str(n) for n in program.notes]
         count = None if points is None else whole("points", points, 2, 100_000)
-        found = picture(program, ranges, outputs, whole("derivatives", derivatives, 0, HIGHEST), count, heard(said))
+        found = picture(program, ranges, outputs, whole("derivatives", derivatives, 0, HIGHEST), count, heard(said),
+                        logx=truth("logx", logx), logy=truth("logy", logy))
         return picture_view("plot", found, tuple(said))
 
     def text(self, style: str = "nested") -> str:

@@ -313,10 +313,11 @@ def range_notes(z: np.ndarray, x: np.ndarray, y: np.ndarray, across: str, up: st
 # ---------------------------------------------------------------- any plot
 
 def picture(program: Program, at: Mapping[str, float | tuple[float, ...]], of: Sequence[str] | None = None,
-            derivatives: int = 1, points: int | None = None, remark: Callable[[object], None] = lambda note: None) -> Picture:
+            derivatives: int = 1, points: int | None = None, remark: Callable[[object], None] = lambda note: None, *,
+            logx: bool = False, logy: bool = False) -> Picture:
     """The picture of the outputs `of` a program of numbers. In `at` a tuple (low, high) or (low, high, count) is a range, over
     which an input varies; inputs that are left out have their defaults, or vary over the ranges they are declared with."""
-    return pictured(from_numbers(program, at, points, remark), of, derivatives)
+    return pictured(from_numbers(program, at, points, remark).logarithmic(logx, logy), of, derivatives)
 
 
 def pictured(setting: Setting, of: Sequence[str] | None, derivatives: int) -> Picture:

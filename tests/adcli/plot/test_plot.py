@@ -199,6 +199,8 @@ def test_logarithmic_axes_and_a_title():
     assert adcli("plot", "-e", "v = x", "--at", "x=0:5", "--logx").err == (
         "adcli: error: a logarithmic axis has positive numbers, and x begins at 0.0\nhelp: write --at x=0.005:5.0\n")
     assert adcli("plot", "-e", "v = x*y", "--at", "x=1:5,y=1:2", "--logy").code == 2
+    drawn_picture = picture(parse("v = 1/x"), {"x": (1.0, 1e4)}, derivatives=0, points=5, logx=True, logy=True)
+    assert drawn_picture.log_x and drawn_picture.panels[0].log and len(drawn_picture.table.rows) == 5
 
 
 def test_python_has_the_same_faults():
