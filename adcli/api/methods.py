@@ -226,7 +226,8 @@ class Inspection:
     def plot(self, at: Values | None = None, /, *, of: OneOrMore = None, derivatives: int = 1,
              points: int | None = None, logx: bool = False, logy: bool = False, **values: Any) -> PictureView:
         """Outputs and derivatives against an input that is given a range, x=(-3, 3), or contours over two, as `adcli plot` draws
-        them: with kinks, jumps and poles as they are; `logx` and `logy` make axes of curves logarithmic. "rows" are the numbers; `save("f.svg")` writes the picture."""
+        them: with kinks, jumps and poles as they are; `logx` and `logy` make axes of curves logarithmic. "rows" are the numbers;
+        `save("f.svg")` writes the picture."""
         from adcli.api.verbs import extent, heard
         from adcli.api.view import picture_view
         from adcli.plot.plots import picture

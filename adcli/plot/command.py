@@ -72,5 +72,7 @@ def command(options: PlotOptions) -> int:
         options.remark(note)
     setting = from_text(program, options.at, options.points, options.remark).logarithmic(options.logx, options.logy)
     picture = pictured(setting, options.outputs, options.derivatives)
-    write_picture(picture if options.title is None else replace(picture, title=options.title), options.form, options.output, number)
+    if options.title is not None:
+        picture = replace(picture, title=options.title)
+    write_picture(picture, options.form, options.output, number)
     return 0
