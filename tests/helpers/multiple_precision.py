@@ -110,14 +110,18 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
         with mp.workprec(mp.prec + max(0, -mp.mag(p)) if p else mp.prec):   # 1 − 2p must be exact
             return mp.sqrt(2) * mp.erfinv(2 * p - 1)
 
+    def turned(y: Any, x: Any) -> Any:
+        """atan2, of two infinities too, which mpmath 1.3 does not have."""
+        return mp.atan2(mp.sign(y), mp.sign(x)) if mp.isinf(x) and mp.isinf(y) else mp.atan2(y, x)
+
     def whole_power(x: Any, n: Any) -> Any:
         return x ** int(n) if x or n >= 0 else mp.inf
 
     exponential = growing(mp.exp, tiny)
     functions = {name: real(getattr(mp, name)) for name in (
-        "sqrt", "log", "log10", "log1p", "asin", "acos", "atan", "atan2", "asinh", "acosh", "atanh", "floor",
+        "sqrt", "log", "log10", "log1p", "asin", "acos", "atan", "asinh", "acosh", "atanh", "floor",
         "ceil", "erf")}
-    functions |= {name: angle(name) for name in ("sin", "cos", "tan")}
+    functions |= {"atan2": real(turned)} | {name: angle(name) for name in ("sin", "cos", "tan")}
     functions |= {
         "exp": exponential, "exp2": growing(lambda x: mp.power(2, x), tiny), "expm1": growing(mp.expm1, -mp.one),
         "sinh": growing(mp.sinh, -mp.inf), "cosh": growing(mp.cosh, mp.inf),
