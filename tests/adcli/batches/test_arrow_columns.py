@@ -23,7 +23,7 @@ def pa():
 
 @pytest.fixture(scope="module")
 def columns(pa):
-    from adcli.api import arrow_columns
+    from adcli.batches import arrow_columns
     return arrow_columns
 
 
