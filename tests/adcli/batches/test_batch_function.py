@@ -281,7 +281,7 @@ def test_with_its_status_every_program_travels(path, pa):
     for g in (f, f.jvp(), f.vjp()):
         m = g.arrow(status=True)
         there = pickle.loads(pickle.dumps(m))
-        assert (there.outputs, there.function.text("anf")) == (m.outputs, m.function.text("anf"))   # functions of a source do not travel
+        assert (there.outputs, there.function.text("anf")) == (m.outputs, m.function.text("anf"))
 
 
 def test_it_is_compiled_once_in_a_process(pa, kinky):
