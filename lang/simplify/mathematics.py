@@ -53,7 +53,7 @@ class PoweredBase:
 
     @cached_property
     def constant(self) -> bool:
-        return not isinstance(self.head, Var) and all(node.constant for a in self.args for node, _ in a.powers)
+        return not isinstance(self.head, Var) and all(base.constant for a in self.args for base, _ in a.powers)
 
     @cached_property
     def key(self) -> str:
@@ -64,24 +64,29 @@ class PoweredBase:
 
 @dataclass(frozen=True)
 class Monomial:
-    """A fraction times powers of nodes, in the order in which they are written."""
+    """A fraction times powers of bases, in the order in which they are written."""
 
     factor: Fraction
     powers: tuple[tuple[PoweredBase, Fraction], ...] = ()
 
     @cached_property
     def key(self) -> str:
-        return f"{self.factor}*{'*'.join(f'{node.key}^{e}' for node, e in self.powers)}"
+        return f"{self.factor}*{'*'.join(f'{base.key}^{e}' for base, e in self.powers)}"
 
     @cached_property
     def size(self) -> int:
-        return (self.factor not in (1, -1)) + sum(node.size + (e != 1) for node, e in self.powers)
+        return (self.factor not in (1, -1)) + sum(base.size + (e != 1) for base, e in self.powers)
+
+
+def alone(base: PoweredBase, e: Fraction | int = 1) -> Monomial:
+    """A power of one base."""
+    return Monomial(Fraction(1), ((base, Fraction(e)),))
 
 
 SUM = "sum"
 NOTE = "for reading: the mathematics inside of the domain; cases of rules that hold no drawn point are left out"
 ONE, ZERO = Monomial(Fraction(1)), Monomial(Fraction(0))
-PI = Monomial(Fraction(1), ((PoweredBase(Named(math.pi, "pi")), Fraction(1)),))
+PI = alone(PoweredBase(Named(math.pi, "pi")))
 
 
 def require_numbers(program: Program) -> None:
@@ -111,28 +116,28 @@ def decided(program: Program) -> Program:
     own = {out for e in program.equations if not e.group for out in e.outs if out.truth}   # of the text: no rule has made these
     for e in reversed(program.equations):   # where a value matters: where something that matters reads it
         at = set().union(*(masks.get(out, ()) for out in e.outs))
-        arms = at, at, at
+        reads = [at] * len(e.args)
         if e.op is TABLE["select"]:
-            true = {k for k in at if points[k][e.args[0]]} if isinstance(e.args[0], Var) else at
-            arms = at, true, at - true
-        for a, mask in zip(e.args, arms if len(e.args) == 3 and e.op is TABLE["select"] else [at] * len(e.args), strict=True):
+            true = {k for k in at if number_of(e.args[0], points[k])}
+            reads = [at, true, at - true]
+        for a, mask in zip(e.args, reads, strict=True):
             masks.setdefault(a, set()).update(mask)
     for e in program.equations:
         if e.group and e.op.name in ("select", "and", "or"):
             at = masks.get(e.outs[0], set())
             for a, chosen in choices(e):
                 held = {bool(points[k][a]) for k in at} if isinstance(a, Var) and a not in own else set()
-                if len(held) == 1 and (x := chosen(held == {True})) is not None:
-                    env[e.outs[0]] = env.get(x, x)
+                if len(held) == 1:
+                    left = chosen(held == {True})
+                    env[e.outs[0]] = env.get(left, left)
                     break
     equations = [e.with_args([env.get(a, a) for a in e.args]) for e in program.equations if e.outs[0] not in env]
     return replace(program, equations=tuple(equations),
                    results=tuple(r.with_atom(env.get(r.atom, r.atom)) for r in program.results))
 
 
-def choices(e: Equation) -> list[tuple[Atom, Callable[[bool], Atom | None]]]:
-    """The conditions of a choice, or of a conjunction or disjunction, and by the truth of each what is left of it, if that is one
-    of its arguments."""
+def choices(e: Equation) -> list[tuple[Atom, Callable[[bool], Atom]]]:
+    """The conditions of a choice, or of a conjunction or disjunction, and by the truth of each the argument that is left."""
     if e.op is TABLE["select"]:
         return [(e.args[0], lambda true: e.args[1 if true else 2])]
     one, other = e.args
@@ -174,10 +179,8 @@ def carried_out(equations: Iterable[Equation], values: dict[Atom, Any]) -> bool:
 
 # ---------------------------------------------------------------- products and sums
 
-def number(x: Fraction | float) -> Monomial:
+def number(x: float) -> Monomial:
     """A constant: a fraction if it is a simple one, what it means if that is a formula."""
-    if isinstance(x, Fraction):
-        return Monomial(x)
     turns = Fraction(x / math.pi).limit_denominator(12) if math.isfinite(x) else Fraction(0)
     if turns and abs(turns.numerator) <= 12 and float(turns) * math.pi == x:
         return times(Monomial(turns), PI)
@@ -185,7 +188,7 @@ def number(x: Fraction | float) -> Monomial:
         return of_meaning(meant)
     if math.isfinite(x) and simple(exact := Fraction(x)):
         return Monomial(exact)
-    return Monomial(Fraction(1), ((PoweredBase(float(x)), Fraction(1)),))
+    return alone(PoweredBase(float(x)))
 
 
 def simple(x: Fraction) -> bool:
@@ -208,34 +211,35 @@ def times(*products: Monomial) -> Monomial:
         if not simple(factor * p.factor):
             p = Monomial(Fraction(1), ((PoweredBase(float(p.factor)), Fraction(1)), *p.powers))
         factor *= p.factor
-        for node, e in p.powers:
-            powers[node] = powers.get(node, Fraction(0)) + e
+        for base, e in p.powers:
+            powers[base] = powers.get(base, Fraction(0)) + e
     if not factor:
         return ZERO
-    return Monomial(factor, tuple((node, e) for node, e in powers.items() if e)) if not any(map(even, powers.items())) else \
-        times(Monomial(factor), *[undone(node, e) for node, e in powers.items() if e])
+    return Monomial(factor, tuple((base, e) for base, e in powers.items() if e)) if not any(map(even, powers.items())) else \
+        times(Monomial(factor), *[undone(base, e) for base, e in powers.items() if e])
 
 
 def even(power: tuple[PoweredBase, Fraction]) -> bool:
     """Test for an even power of a root or a length, which is a power of what is in it."""
-    node, e = power
-    return node.head in ("sqrt", "hypot") and e.denominator == 1 and e % 2 == 0 and e != 0
+    base, e = power
+    return base.head in ("sqrt", "hypot") and e.denominator == 1 and e % 2 == 0 and e != 0
 
 
-def undone(node: PoweredBase, e: Fraction) -> Monomial:
-    if not even((node, e)):
-        return Monomial(Fraction(1), ((node, e),))
-    inner = node.args[0] if node.head == "sqrt" else plus(*[to_power(a, Fraction(2)) for a in node.args])
+def undone(base: PoweredBase, e: Fraction) -> Monomial:
+    """A power of a base; an even one of a root or a length is one of what is in it."""
+    if not even((base, e)):
+        return alone(base, e)
+    inner = base.args[0] if base.head == "sqrt" else plus(*[to_power(a, Fraction(2)) for a in base.args])
     return to_power(inner, e / 2)
 
 
 def to_power(base: Monomial, e: Fraction) -> Monomial:
     """A power with a constant exponent."""
-    if (e.denominator != 1 and (base.factor != 1 or len(base.powers) > 1)) or (not base.factor and e <= 0) or \
+    if (e.denominator != 1 and (base.factor != 1 or [k for _, k in base.powers] != [1])) or (not base.factor and e <= 0) or \
             (abs(e) > LARGE and abs(base.factor) != 1):
-        return Monomial(Fraction(1), ((PoweredBase(SUM, (base,)), e),))
+        return alone(PoweredBase(SUM, (base,)), e)   # (x**2)**0.5 is no x
     return times(Monomial(base.factor ** int(e) if base.factor != 1 else Fraction(1)),
-                 *[Monomial(Fraction(1), ((node, k * e),)) for node, k in base.powers])
+                 *[alone(inner, k * e) for inner, k in base.powers])
 
 
 def plus(*products: Monomial) -> Monomial:
@@ -246,7 +250,7 @@ def plus(*products: Monomial) -> Monomial:
     made.sort(key=lambda t: t.factor < 0)
     if len(made) < 2:
         return made[0] if made else ZERO
-    return Monomial(Fraction(1), ((PoweredBase(SUM, tuple(made)), Fraction(1)),))
+    return alone(PoweredBase(SUM, tuple(made)))
 
 
 def collected(products: Iterable[Monomial]) -> list[Monomial]:
@@ -273,7 +277,7 @@ def negative(p: Monomial) -> Monomial:
 
 
 def call(name: str, *args: Monomial) -> Monomial:
-    return Monomial(Fraction(1), ((PoweredBase(name, args), Fraction(1)),))
+    return alone(PoweredBase(name, args))
 
 
 def inverse(p: Monomial) -> Monomial:
@@ -312,7 +316,7 @@ def dxlogy(x: Monomial, y: Monomial, n: Monomial) -> Monomial:
 
 def first_of(name: str, derivative: Callable[[Monomial], Monomial]) -> Callable[..., Monomial]:
     """The first derivative written out; higher ones are calls of the row that has all of them."""
-    return lambda x, n: derivative(x) if n == ONE and not all(node.constant for node, _ in x.powers) else call(name, x, n)
+    return lambda x, n: derivative(x) if n == ONE and not all(base.constant for base, _ in x.powers) else call(name, x, n)
 
 
 WRITTEN_OUT: Mapping[str, Callable[..., Monomial]] = {
@@ -343,7 +347,7 @@ def rewritten(program: Program) -> Program:
     once or they are small; in derivatives small outputs do, too."""
     uses = Counter(a for e in program.equations for a in {*e.args}) + Counter(r.atom for r in program.results)
     outputs = {r.atom for r in program.results}
-    forms: dict[Atom, Monomial] = {p.var: named(p.var) for p in program.params}
+    forms: dict[Atom, Monomial] = {p.var: alone(PoweredBase(p.var)) for p in program.params}
     inlined: dict[Atom, Monomial] = {}   # outputs, in derivatives
     kept: dict[Atom, tuple[Equation, Monomial]] = {}
     for e in program.equations:
@@ -353,7 +357,7 @@ def rewritten(program: Program) -> Program:
             forms[out] = form
             if out in outputs or not out.temp or form.size > (SMALL if uses[out] > 1 else LARGE):
                 kept[out] = e, form
-                forms[out] = named(out)
+                forms[out] = alone(PoweredBase(out))
                 if out in outputs and form.size <= SHOWN:
                     inlined[out] = form
     named_values = [v for e in program.equations for v in e.outs]
@@ -365,10 +369,6 @@ def rewritten(program: Program) -> Program:
         again = short and r.atom in [other.atom for other in program.results[:len(results)]]
         results.append(r.with_atom(emitter.product(short) if short and again else emitter.named(r.atom)))
     return replace(program, equations=tuple(emitter.builder.equations), results=tuple(results))
-
-
-def named(var: Var) -> Monomial:
-    return Monomial(Fraction(1), ((PoweredBase(var), Fraction(1)),))
 
 
 class ProductWriter:
@@ -384,7 +384,6 @@ class ProductWriter:
         """The value of a name; what is a constant or another name alone is that."""
         if atom in self.names or atom not in self.kept:
             return self.names.get(atom, atom)
-        e, form = self.kept[atom]
         waiting = [atom]
         while waiting:   # programs may be deep
             unwritten = [v for v in variables(self.kept[waiting[-1]][1]) if v in self.kept and v not in self.names]
@@ -408,8 +407,8 @@ class ProductWriter:
 
     def product(self, p: Monomial) -> Atom:
         powers = sorted(p.powers, key=lambda power: 0 if power[0].constant else 2 if power[0].head == SUM else 1)
-        top = [self.power(node, e) for node, e in powers if e > 0]
-        bottom = [self.power(node, -e) for node, e in powers if e < 0]
+        top = [self.power(base, e) for base, e in powers if e > 0]
+        bottom = [self.power(base, -e) for base, e in powers if e < 0]
         count = abs(p.factor.numerator)
         minus = p.factor < 0
         if count != 1 or not top:
@@ -427,21 +426,21 @@ class ProductWriter:
             value = self.op("mul", value, a)
         return value
 
-    def power(self, node: PoweredBase, e: Fraction) -> Atom:
-        base = self.node(node)
+    def power(self, base: PoweredBase, e: Fraction) -> Atom:
+        x = self.base(base)
         if e == Fraction(1, 2):
-            return self.op("sqrt", base)
-        return base if e == 1 else self.op("pown" if e.denominator == 1 else "pow", base, Lit(float(e)))
+            return self.op("sqrt", x)
+        return x if e == 1 else self.op("pown" if e.denominator == 1 else "pow", x, Lit(float(e)))
 
-    def node(self, node: PoweredBase) -> Atom:
-        if isinstance(node.head, Var):
-            return self.names.get(node.head, node.head)
-        if isinstance(node.head, float):
-            return Lit(float(node.head) if repr(node.head) in self.taken else node.head)
-        if node.head != SUM:
-            return self.op(node.head, *[self.product(a) for a in node.args])
-        value = self.product(node.args[0])
-        for term in node.args[1:]:
+    def base(self, base: PoweredBase) -> Atom:
+        if isinstance(base.head, Var):
+            return self.names.get(base.head, base.head)
+        if isinstance(base.head, float):
+            return Lit(float(base.head) if repr(base.head) in self.taken else base.head)
+        if base.head != SUM:
+            return self.op(base.head, *[self.product(a) for a in base.args])
+        value = self.product(base.args[0])
+        for term in base.args[1:]:
             less = term.factor < 0
             value = self.op("sub" if less else "add", value, self.product(negative(term) if less else term))
         return value
@@ -449,8 +448,8 @@ class ProductWriter:
 
 def variables(product: Monomial) -> Iterator[Atom]:
     """The values that a product names."""
-    for node, _ in product.powers:
-        if isinstance(node.head, Var):
-            yield node.head
-        for a in node.args:
+    for base, _ in product.powers:
+        if isinstance(base.head, Var):
+            yield base.head
+        for a in base.args:
             yield from variables(a)

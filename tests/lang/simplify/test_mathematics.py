@@ -51,6 +51,16 @@ def test_random_programs():
     assert sum(met) > 100 and sum(m > 0 for m in met) > 20
 
 
+@pytest.mark.parametrize("formula", [
+    "(x**2)**0.5", "(x**2)**1.5", "((x*y)**2)**0.25", "sqrt(x**2)*sqrt(x**2)", "(x**4)**y", "sqrt(4*x**2)**3"])
+def test_a_power_of_a_power_keeps_the_sign_of_its_base(formula):
+    program = parse(f"v = {formula}")
+    read = parse(print_program(mathematical(program)))
+    for x in (-2.0, -0.5, 3.0):
+        at = {p.name: x for p in program.params}
+        assert evaluate(read, at)["v"] == pytest.approx(evaluate(program, at)["v"], rel=1e-14)
+
+
 @pytest.mark.parametrize("formula, derivatives", [
     ("log(x)", "1 / x"), ("sqrt(x)", "1 / (2 * sqrt(x))"), ("x**y", "y * x**(y - 1); x**y * log(x)"), ("x**3", "3 * x**2"),
     ("x*x", "2 * x"), ("1/x", "-1 / x**2"), ("exp(-x**2/2)/sqrt(2*pi)", "-x * exp(-x**2 / 2) / sqrt(2 * pi)"),
