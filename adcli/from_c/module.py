@@ -9,32 +9,25 @@ from typing import Any, NoReturn
 from adcli.from_c.frame import CClosed, CStatements
 from adcli.from_c.text import CText
 from adcli.from_python.module import MOST_READINGS, PythonProgram
-from adcli.from_python.reading import Again, Facts
+from adcli.from_python.reading import Advice, Again, Facts
 from adcli.from_python.values import Absent, Array, LibraryName, Several, known, of_variable, whole
-from adcli.lang.ir.affine import (
-    Affine,
-    Extreme,
-    Index,
-    affine,
-    atoms,
-    bounds,
-    greatest,
-)
+from adcli.lang.ir.affine import Affine, Extreme, Index, affine, atoms, bounds, greatest
 from adcli.lang.ir.errors import AdError, Source, Span, alike, missing
 from adcli.readers.draft import DraftInput, DraftLine, DraftLoop, Range, Ref, Variable, leaves, number
 
-SAYINGS = {
-    "write for i in range(n) with a number of steps that is enough": "write for (i = 0; i < n; i++) with steps that are enough",
-    "keep what it found in a variable: r = a if c else r": "keep what it found in a variable: r = c ? a : r",
-    "write y[i] = a if c else b": "write y[i] = c ? a : b",
-    "assign y[0] before the loop, and y[i] for i in range(1, len(y)) in it":
+IN_C = {
+    Advice.NUMBER_OF_STEPS: "write for (i = 0; i < n; i++) with steps that are enough",
+    Advice.KEEP: "keep what it found in a variable: r = c ? a : r",
+    Advice.CHOICE: "write y[i] = c ? a : b",
+    Advice.FIRST_ELEMENT:
         "assign y[0] before the loop, and y[i] for all others in it: for (i = 1; i < n; i++)",
-    "end it with return v": "end it with return v, or store the result: *y = v",
-    "it has to be made of numbers, sizes such as len(x), and indices of loops":
+    Advice.RETURN: "end it with return v, or store the result: *y = v",
+    Advice.EXTENT:
         "it has to be made of int parameters and indices; or give the sizes with the point, ⟦--at n=3⟧, to write loops out",
-    "begin with np.zeros(n) of a number of elements that is known": "declare it with its number of elements: double y[3]",
+    Advice.ELEMENTS: "declare it with its number of elements: double y[3]",
 }
 """Advice in the words of C."""
+
 
 class CFacts(Facts):
     """What is known of a function: parameters that are sizes, among the rest."""
@@ -59,7 +52,7 @@ class CProgram(PythonProgram):
 
     def fault(self, node: ast.AST, message: str, help: str | None = None) -> AdError:
         if help is not None:
-            help = SAYINGS.get(help, help).replace(", or as a default in the file", "")
+            help = IN_C.get(help, help).replace(Advice.OR_DEFAULT, "")
         return super().fault(node, message, help)
 
     def looked_up(self, name: str, node: ast.AST) -> Any:

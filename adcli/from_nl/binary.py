@@ -28,7 +28,7 @@ def decode(data: bytes, name: str) -> Source:
     source = decode_text(data, name)
     if not source.text.startswith("g"):
         what = f"begins with {source.text[:1]!r}, not with g or b" if source.text else "is empty"
-        raise AdError(f"no .nl file: it {what}", source=Source(name, ""))
+        raise AdError(f"not a .nl file: it {what}", source=Source(name, ""))
     return source
 
 

@@ -8,6 +8,7 @@ from functools import reduce
 from typing import Any
 
 from adcli.from_python.frame import ZERO, PythonFrame
+from adcli.from_python.reading import Advice
 from adcli.from_python.values import (
     Absent,
     Array,
@@ -85,7 +86,7 @@ class PythonArithmetic(PythonFrame):
                 return value.whole
             self.settle_constant(value, node, True)
         raise self.fault(node, f"{what} depends on a value",
-                         "it has to be made of numbers, sizes such as len(x), and indices of loops")
+                         Advice.EXTENT)
 
     def settle_constant(self, value: Array, node: ast.AST, needed: bool = False) -> None:
         """Take the one input that a number is made of for a constant, which it has to be where a number is `needed`."""

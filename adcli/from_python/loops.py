@@ -11,6 +11,7 @@ from typing import Any
 
 from adcli.from_python.calls import PythonCalls
 from adcli.from_python.frame import ZERO
+from adcli.from_python.reading import Advice
 from adcli.from_python.values import Absent, Array, Element, Indexed, PythonRange, Several, Shape, first_of, known, whole
 from adcli.lang.ir.affine import Affine, Index, affine, floor, substituted
 from adcli.lang.ir.errors import Span
@@ -160,7 +161,7 @@ class SizeLoops(PythonCalls):
     def store_element(self, base: Array, places: Shape, value: Array, node: ast.AST, symbol: str = "=") -> None:
         """A line that assigns one element in each turn."""
         if self.conditional:
-            raise self.fault(node, "an element that is assigned under a condition cannot be read", "write y[i] = a if c else b")
+            raise self.fault(node, "an element that is assigned under a condition cannot be read", Advice.CHOICE)
         o, span = base.opened, self.span(node)
         assert o is not None
         rest = base.shape[len(places):]
@@ -182,7 +183,7 @@ class SizeLoops(PythonCalls):
         starts = [c for x in to_end if (c := (x - affine(t)).number) is not None]
         if not starts:
             raise self.fault(s, "this loop reads elements that it assigns, and does not assign all of them",
-                             "assign y[0] before the loop, and y[i] for i in range(1, len(y)) in it")
+                             Advice.FIRST_ELEMENT)
         first = [self.boundary(o, k) for k in range(starts[0]) if k not in single]
         for lines in (self.lines, self.reading.draft.lines):
             if o.fill in lines:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from adcli.from_python.calls import TAKEN, replaced
-from adcli.from_python.reading import Again, Facts, PythonReading, size_names
+from adcli.from_python.reading import Advice, Again, Facts, PythonReading, size_names
 from adcli.from_python.statements import PythonStatements
 from adcli.from_python.values import Absent, Array, Defined, KnownDict, LibraryName, Several, known, of_variable
 from adcli.lang.ir.affine import Affine, affine, atoms
@@ -265,7 +265,7 @@ class PythonProgram(PythonFile):
     def outputs(self, found: Any, frame: PythonStatements) -> None:
         node: ast.AST = next((s for s in reversed(self.node.body) if isinstance(s, ast.Return)), self.node)
         if found is None:
-            raise self.fault(self.node.body[-1], f"'{self.node.name}' returns nothing", "end it with return v")
+            raise self.fault(self.node.body[-1], f"'{self.node.name}' returns nothing", Advice.RETURN)
         pairs = list(self.named(found, node))
         names: dict[str, Array] = {}
         for name, value in pairs:

@@ -18,6 +18,19 @@ MOST_LINES = 100_000
 """Lines that a program may have with its loops written out."""
 
 
+class Advice:
+    """Advice in the words of Python; a reader of another language has its own words for each."""
+
+    NUMBER_OF_STEPS = "write for i in range(n) with a number of steps that is enough"
+    KEEP = "keep what it found in a variable: r = a if c else r"
+    CHOICE = "write y[i] = a if c else b"
+    FIRST_ELEMENT = "assign y[0] before the loop, and y[i] for i in range(1, len(y)) in it"
+    RETURN = "end it with return v"
+    EXTENT = "it has to be made of numbers, sizes such as len(x), and indices of loops"
+    ELEMENTS = "begin with np.zeros(n) of a number of elements that is known"
+    OR_DEFAULT = ", or as a default in the file"
+
+
 class Again(Exception):
     """A fact has been learned."""
 
@@ -119,7 +132,7 @@ class PythonReading:
             value = int(value)
         if not isinstance(value, int):
             raise self.fault(node, f"'{name}' has to be known here",
-                             f"give it with the point, ⟦--at {name}=3⟧, or as a default in the file")
+                             f"give it with the point, ⟦--at {name}=3⟧{Advice.OR_DEFAULT}")
         self.facts.constants[name] = value
         raise Again
 

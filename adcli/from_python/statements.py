@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from adcli.from_python.expressions import subscripts_of
 from adcli.from_python.loops import SizeLoops, name_of
+from adcli.from_python.reading import Advice
 from adcli.from_python.values import (
     Absent,
     Array,
@@ -92,7 +93,7 @@ class PythonStatements(SizeLoops):
                 if c.known is None:
                     self.settle_constant(c, s.test)
                     raise self.fault(s.test, "this condition depends on a value, so the number of turns is not known",
-                                     "write for i in range(n) with a number of steps that is enough")
+                                     Advice.NUMBER_OF_STEPS)
                 self.reading.counted(s)
                 if c.known:
                     todo += [turn, LoopEnd(False), *reversed(s.body)]
@@ -150,7 +151,7 @@ class PythonStatements(SizeLoops):
         if size is not None:
             if leaves(s.body) or returns(s.body):
                 raise self.fault(s, "a loop over a size cannot be left early",
-                                 "keep what it found in a variable: r = a if c else r")
+                                 Advice.KEEP)
             self.share(s.target, None, None)
             self.over_size(s, size)
             return
@@ -297,7 +298,7 @@ class PythonStatements(SizeLoops):
         items = base if isinstance(base, Several) or base.items is not None else None
         if items is None or any(x.number is None for x in places):
             raise self.fault(target, "this element cannot be assigned",
-                             "begin with np.zeros(n) of a number of elements that is known")
+                             Advice.ELEMENTS)
         self.unpack_into(target.value, self.with_item(items, [x.number or 0 for x in places], value, target), node)
 
     def unpack_into(self, target: ast.expr, value: Any, node: ast.AST) -> None:

@@ -150,7 +150,7 @@ SMALL = nl(["o2 v0 v1", "o41 v2"], 3, "o5 v0 n2", ["0 0 1", "3", "2 0"], ["4 1",
     ("J0 1\n2 1.5", "J0 1\n9 1.5", "m.nl:33:1", "the variables are 0 to 2"),
     ("J0 1\n2 1.5", "J0 2\n2 1.5", "m.nl:33:1", "expected 2 lines"),
     (" 3 2 1 0 0", " 3 2", "m.nl:2:1", "line 2 of the header has the numbers of variables, constraints and objectives"),
-    ("g3 1 1 0", "x3 1 1 0", "m.nl", "no .nl file: it begins with 'x', not with g or b")])
+    ("g3 1 1 0", "x3 1 1 0", "m.nl", "not a .nl file: it begins with 'x', not with g or b")])
 def test_what_is_wrong_has_its_place(written, old, new, line, said):
     assert old in SMALL
     result = adcli("eval", written(SMALL.replace(old, new, 1)))
