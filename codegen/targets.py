@@ -54,6 +54,7 @@ TARGETS = {
     "python": Target("a module of Python for NumPy", "scripts.python:emit", ("symbol",), "scripts.python"),
     "matlab": Target("a function of MATLAB and Octave", "scripts.matlab:emit", ("symbol",), "scripts.matlab"),
     "rust": Target("a module of Rust", "scripts.rust:emit", ("symbol",), "scripts.rust"),
+    "sympy": Target("a module that builds expressions of SymPy", "scripts.symbolic:emit", ("symbol",), "scripts.symbolic"),
     "latex": Target("equations of LaTeX", "documents.latex:emit", ()),
     "dot": Target("a graph for Graphviz", "documents.dot:emit", ("symbol",)),
     "llvm": Target("verified LLVM IR", "library.code:ir"),

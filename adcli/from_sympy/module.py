@@ -10,18 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from types import SimpleNamespace
 
+from adcli.codegen.scripts.symbolic import NAMES
 from adcli.from_c.module import begun_again
 from adcli.from_c.text import Kind
 from adcli.lang.ir.errors import AdError, Source, alike
-from adcli.readers.names import NAMED
 
 LOAD = ast.Load()
-CALLED = {name: f"math.{name}" for name in NAMED["math"] & {
-    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp", "sqrt",
-    "cbrt", "floor", "erf", "erfc", "gamma"}} | {
-    "Abs": "builtins.abs", "Max": "builtins.max", "Min": "builtins.min", "ceiling": "math.ceil", "sign": "numpy.sign",
-    "loggamma": "math.lgamma", "digamma": "scipy.special.digamma", "erfinv": "scipy.special.erfinv", "beta": "scipy.special.beta",
-    "erfcinv": "scipy.special.erfcinv", "polygamma": "scipy.special.polygamma"}
+CALLED = {name: f"adcli.{row}" for row, name in reversed(NAMES.items())} | {
+    name: f"scipy.special.{name}" for name in ("beta", "erfcinv")}
 """SymPy's functions of numbers, in the libraries of the tables."""
 OPERATORS: dict[str, type[ast.operator]] = {"Add": ast.Add, "Mul": ast.Mult, "Pow": ast.Pow, "Mod": ast.Mod}
 COMPARISONS: dict[str, type[ast.cmpop]] = {
@@ -40,6 +36,7 @@ class SympyTree:
         self.source = source
         self.symbols: dict[str, Kind] = {}
         self.bound: list[str] = []
+        self.named: dict[str, str] = {}
 
     def fault(self, node: ast.expr, message: str, help: str | None = None) -> AdError:
         line = self.source.text.split("\n")[node.lineno - 1]
@@ -55,7 +52,7 @@ class SympyTree:
             case ast.Constant():
                 return n
             case ast.Name(id=name):
-                return self.symbol(name, n)
+                return self.symbol(name, n) if name in self.named or name in self.bound else self.name(name, n)
             case ast.BinOp(left=left, op=op, right=right):
                 return ast.BinOp(self.value(left), op, self.value(right))
             case ast.UnaryOp(op=op, operand=operand):
@@ -75,13 +72,17 @@ class SympyTree:
     def library(self, path: str, args: Sequence[ast.expr], n: ast.expr) -> ast.expr:
         return ast.Call(ast.copy_location(ast.Name(path, LOAD), n), list(args), [])
 
-    def symbol(self, name: str, n: ast.expr) -> ast.expr:
+    def name(self, name: str, n: ast.expr) -> ast.expr:
         if name in CONSTANTS:
             return ast.Attribute(ast.copy_location(ast.Name("numpy.", LOAD), n), CONSTANTS[name], LOAD)
         if name in ("True", "true", "False", "false"):
             return ast.Constant(name.lower() == "true")
         if name in ("I", "zoo"):
             raise self.fault(n, f"{name} cannot be read", "numbers are real here")
+        return self.symbol(name, n)
+
+    def symbol(self, name: str, n: ast.expr) -> ast.expr:
+        name = self.named.get(name, name)
         name = re.sub(r"_*\W+_*", "_", name).strip("_") or "x"
         if name not in self.bound:
             self.symbols.setdefault(name, Kind(False))
@@ -97,6 +98,26 @@ class SympyTree:
             self.symbols[x.id] = Kind(True)
         whole = parts[0] if len(parts) == 1 else ast.copy_location(ast.Tuple(parts, LOAD), n)
         return ast.Subscript(ast.copy_location(name, base), whole, LOAD)
+
+    # Statements.
+
+    def statement(self, s: ast.stmt) -> list[ast.stmt]:
+        """A line of a module; a symbol is declared, and is no line."""
+        match s:
+            case ast.Import() | ast.ImportFrom():
+                return []
+            case ast.Assign(targets=[target], value=ast.Call(func=ast.Name(id="symbols" | "Symbol"),
+                                                             args=[ast.Constant(value=str(names)), *_])):
+                each = [t.id for t in ast.walk(target) if isinstance(t, ast.Name)]
+                for own, name in zip(each, re.split(r"[\s,]+", names), strict=False):
+                    self.named[own] = name
+                    self.symbol(own, target)
+                return []
+            case ast.Assign(targets=[ast.Name(id=name) as target], value=value):
+                found = self.value(value)
+                self.bound.append(name)
+                return [ast.copy_location(ast.Assign([target], found), s)]
+        raise self.fault(s, "this statement cannot be read", "write name = expression")
 
     # Calls.
 
@@ -133,7 +154,7 @@ class SympyTree:
         return ast.Constant(float(value)) if isinstance(value, str | int | float) else self.value(args[0])
 
     def of_Rational(self, args: list[ast.expr], n: ast.Call) -> ast.expr:
-        return self.value(args[0]) if len(args) == 1 else ast.BinOp(self.value(args[0]), ast.Div(), self.value(args[1]))
+        return self.of_Float(args, n) if len(args) == 1 else ast.BinOp(self.value(args[0]), ast.Div(), self.value(args[1]))
 
     def of_Indexed(self, args: list[ast.expr], n: ast.Call) -> ast.expr:
         return self.indexed(args[0], args[1:], n)
@@ -144,6 +165,9 @@ class SympyTree:
 
     def of_Not(self, args: list[ast.expr], n: ast.Call) -> ast.expr:
         return ast.UnaryOp(ast.Not(), self.value(args[0]))
+
+    def of_LambertW(self, args: list[ast.expr], n: ast.Call) -> ast.expr:
+        return self.library("adcli.lambert_wm1" if len(args) > 1 else "adcli.lambert_w0", [self.value(args[0])], n)
 
     def of_Heaviside(self, args: list[ast.expr], n: ast.Call) -> ast.expr:
         half = ast.copy_location(ast.Constant(0.5), n)
@@ -216,32 +240,41 @@ def text_of(n: ast.expr) -> str | None:
     return None
 
 
-def parsed(source: Source) -> ast.expr:
+def parsed(source: Source) -> tuple[list[ast.stmt], ast.expr]:
+    """The statements of a module, and the expression that it ends with."""
     try:
-        return ast.parse(source.text.strip(), mode="eval").body
+        *lines, last = ast.parse(source.text.strip()).body or [ast.Pass(lineno=1, col_offset=0)]
     except SyntaxError as fault:
         at = min(source.start_of(fault.lineno or 1) + max(0, (fault.offset or 1) - 1), max(0, len(source.text) - 1))
         raise AdError(f"this is no expression of SymPy: {fault.msg}", (at, at + 1), "write what sympy.srepr gives",
                       source) from None
     except (RecursionError, MemoryError, ValueError):
         raise AdError("this is nested too deeply to be read", source=source) from None
+    if not isinstance(last, ast.Expr | ast.Assign):
+        raise SympyTree(source).fault(last, "this is no expression of SymPy", "write what sympy.srepr gives")
+    return lines, last.value
 
 
 def read(source: Source, name: str | None, given: Mapping[str, object], ranks: Mapping[str, int]) -> Source:
-    """The program that an expression is."""
+    """The program that an expression is, or a module that `--emit sympy` writes."""
     if name is not None:
         raise AdError(f"an expression of SymPy has no function '{name}'", source=source, help="leave it out")
-    root = parsed(source)
+    lines, root = parsed(source)
     tree = SympyTree(source)
+    parts: Sequence[ast.expr] = root.values if isinstance(root, ast.Dict) else root.elts if isinstance(
+        root, ast.Tuple | ast.List) else [root]
+    names = [text_of(k) if k else None for k in root.keys] if isinstance(root, ast.Dict) else [
+        NAME, *(f"{NAME}{k}" for k in range(2, len(parts) + 1))]
     try:
-        values = [tree.value(x) for x in (root.elts if isinstance(root, ast.Tuple | ast.List) else [root])]
+        body = [made for s in lines for made in tree.statement(s)]
+        declared = [*tree.symbols]
+        values = [tree.value(x) for x in parts]
     except RecursionError:
         raise AdError("this is nested too deeply to be read", source=source) from None
-    params = [ast.copy_location(ast.arg(n), root) for n in sorted(tree.symbols)]
-    names = [NAME, *(f"{NAME}{k}" for k in range(2, len(values) + 1))]
+    params = [ast.copy_location(ast.arg(n), root) for n in [*declared, *sorted(set(tree.symbols) - set(declared))]]
     keys: list[ast.expr | None] = [ast.copy_location(ast.Constant(name), root) for name in names]
-    value = values[0] if len(values) == 1 else ast.copy_location(ast.Dict(keys, values), root)
-    body: list[ast.stmt] = [ast.copy_location(ast.Return(value), root)]
+    value = values[0] if names == [NAME] else ast.copy_location(ast.Dict(keys, values), root)
+    body.append(ast.copy_location(ast.Return(value), root))
     function = ast.copy_location(ast.FunctionDef(NAME, ast.arguments([], params, None, [], [], None, []), body, [], None), root)
     signature = SimpleNamespace(params=tree.symbols, outs=[], numbers=set(), returns=Kind(False))
     file = SimpleNamespace(signature=lambda _: signature, text=SimpleNamespace(comments=[]))

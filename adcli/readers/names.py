@@ -39,9 +39,9 @@ LIBRARIES: dict[str, str] = {
     "math": MATH, "numpy": ARRAYS, "jax.numpy": ARRAYS, "torch": f"{ARRAYS} {TORCH}", "scipy.special": SPECIAL,
     "jax.scipy.special": SPECIAL, "torch.special": SPECIAL, "torch.nn.functional": LEARNING, "jax.nn": LEARNING,
     "autograd.numpy": ARRAYS, "scipy.stats.norm": " ".join(NORMAL), "jax.scipy.stats.norm": " ".join(NORMAL),
-    "": "abs pow round float",
+    "": "abs pow round float", "adcli": " ".join(TABLE),
 }
-"""The functions of numbers of each library."""
+"""The functions of numbers of each library; those of adcli are what readers write for operations that the others lack."""
 NAMED = {library: frozenset(names.split()) for library, names in LIBRARIES.items()}
 CONSTANTS = {"pi": 3.141592653589793, "e": 2.718281828459045, "tau": 6.283185307179586, "inf": float("inf"),
              "nan": float("nan"), "euler_gamma": 0.5772156649015329}

@@ -20,6 +20,8 @@ READ = [
     ("Matrix([[x, 1], [0, y]])", "input x, y\nf(0, 0) = x\nf(0, 1) = 1\nf(1, 0) = 0\nf(1, 1) = y\noutput f\n"),
     ("(x, Max(x, y, 0), sec(y))", "input x, y\nf = x\nf2 = max(x, y, 0)\nf3 = 1 / cos(y)\noutput f, f2, f3\n"),
     ("Symbol('lambda')*Symbol('x_{1}')", "input lambda, x_1\nf = lambda * x_1\noutput f\n"),
+    ("Symbol('E')*E", "input E\nf = E * 2.718281828459045\noutput f\n"),
+    ("x = Symbol('k', real=True)\ny = 2*x\n{'a': y, 'b': y**2}", "input k\na = 2 * k\nb = a**2\noutput a, b\n"),
     ("Float('0.25', precision=53)*E**EulerGamma + factorial(x)",
      "input x\nf = 0.25 * e**0.5772156649015329 + gamma(x + 1)\noutput f\n")]
 
@@ -36,7 +38,8 @@ REFUSED = [("zeta(x)", "'zeta' cannot be read"), ("x +", "this is no expression 
            ("__import__('os').system('true')", "no expression"), ("f(x)(y)", "no expression"), ("Sum(x[i], (i, 0, y*z))", ""),
            ("Sum(x, (i, 0, n))", "'n' has to be known here"), ("'text'", "a text stands where a number is needed"),
            ("", "no expression"),
-           ("(" * 400 + "x" + ")" * 400, ""), ("x > 1", "is a truth value"), ("lambda*x", "write what sympy.srepr gives")]
+           ("(" * 400 + "x" + ")" * 400, ""), ("x > 1", "is a truth value"), ("lambda*x", "write what sympy.srepr gives"),
+           ("x += 1\nx", "this statement cannot be read"), ("def f(): pass", "no expression"), ("{1: x}", "a key has to be known")]
 
 
 @pytest.mark.parametrize(("text", "said"), REFUSED)
