@@ -12,6 +12,7 @@ from importlib.util import find_spec
 
 import pytest
 from places import ROOT, WORKED
+from session_seed import each_choice, half
 
 from adcli import main
 
@@ -99,7 +100,7 @@ def long_run(folder: pathlib.Path, *options: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-@pytest.mark.parametrize("seconds", [1.5, 4])
+@pytest.mark.parametrize("seconds", half([1.5, 4]))
 def test_an_interrupt_ends_a_compilation_at_once(tmp_path, seconds):
     process = long_run(tmp_path, "--at", "x=1", "-o", "r")
     time.sleep(seconds)
@@ -160,8 +161,8 @@ def test_a_process_that_is_killed_leaves_the_old_file_and_nothing_else(tmp_path,
 
 
 @pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="files without a name are a service of Linux")
-@pytest.mark.parametrize("name", ["r.parquet", "r.npz"])
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize(("number", "name"), each_choice(
+    [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT], ["r.parquet", "r.npz"]))
 def test_nothing_is_left_of_rows_on_the_way_to_columns(tmp_path, name, number):
     scratch = tmp_path / "scratch"
     scratch.mkdir()

@@ -396,9 +396,9 @@ def sample(r: random.Random, size: int = 40, extreme: bool = False) -> Sample:
 
 
 def law(examples: int) -> settings:
-    """The settings of a property test: new examples in every run (tests/helpers/session_seed.py), and no clock. A third of
-    what a test names is what one run has time for; the next run draws others."""
-    return settings(max_examples=examples // 3, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    """The settings of a property test: new examples in every run (tests/helpers/session_seed.py), and no clock. A sixth of
+    what a test names is what one run has time for; the next run draws others, and tests/long/run many more."""
+    return settings(max_examples=max(examples // 6, 6), deadline=None, database=None, suppress_health_check=list(HealthCheck))
 
 
 choices = st.integers(0, 2**64 - 1).map(random.Random)

@@ -5,10 +5,11 @@ tests run beside it. `tests/conftest.py` sets the seed, and that of every proper
 """
 from __future__ import annotations
 
+import itertools
 import os
 import random
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Row = TypeVar("Row")
 VARIABLE = "ADCLI_TESTS_SEED"
@@ -29,6 +30,17 @@ def drawn(*words: object) -> random.Random:
 def half(rows: Sequence[Row]) -> Sequence[Row]:
     """Every second row of a long table that takes long to run; another run may take the others."""
     return rows if WHOLE in os.environ else rows[session_seed() % 2::2]
+
+
+def each_choice(*tables: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Rows in which every value of every table occurs, as many as the longest table has, instead of all combinations: for
+    options that work independently. Another run may combine others."""
+    if WHOLE in os.environ:
+        return [*itertools.product(*tables)]
+    count = max(map(len, tables))
+    orders = [drawn("choices", k).sample(range(count), count) for k in range(1, len(tables))]
+    return [tuple(table[place % len(table)] for table, place in zip(tables, places, strict=True))
+            for places in zip(range(count), *orders, strict=True)]
 
 
 def fixed(*words: object) -> random.Random:

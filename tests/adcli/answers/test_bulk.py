@@ -10,7 +10,7 @@ from adcli.codegen.machine.kernel import NoExecutableMemory
 from command import adcli
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from session_seed import half
+from session_seed import each_choice
 
 from adcli.answers import bulk, results
 from adcli.answers.evaluation import NUMBERS_AT_ONCE
@@ -19,6 +19,7 @@ from adcli.input.points import span
 PROGRAM = "v = abs(x)*log(y) + z\nw = 1/y"
 POINTS = [["x=-1:1:7,y=-1:3:9,z=0.1:0.7:3"], ["x=0:1e-7:5,y=1e300,z=1:1e17:4"], ["x=1,y=1,z=0:3:4", "y=2,z=-0.0:1:3,x=1e16"],
           ["x=0:pi:9,y=inf,z=nan"], ["@p.json,x=0:1:2"], ["x=1", "y=2,z=0:1:3"], ["x=1,y=1,z=1"]]
+MORE = [[], ["--status"], ["--fmt", "%.3g"], ["--hex"], ["-q", "--strict"]]
 
 
 def no_writer(keep):
@@ -37,16 +38,15 @@ def ways(*args):
 
 
 @pytest.mark.parametrize("form", ["text", "json", "csv", "tsv"])
-@pytest.mark.parametrize("at", half(POINTS), ids=" ".join)
-def test_the_same_bytes(form, at, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("at", "more"), each_choice(POINTS, MORE), ids=str)
+def test_the_same_bytes(form, at, more, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "p.json").write_text(json.dumps([{"y": 1, "z": 2.5}, {"z": 1e-5, "y": "NaN"}]))
     points = [word for spec in at for word in ("--at", spec)]
-    for more in ([], ["--status"], ["--fmt", "%.3g"], ["--hex"], ["-q", "--strict"]):
-        first, *others = ways("grad", "-e", PROGRAM, *points, "--format", form, *more)
-        assert first.code in (0, 4)
-        for other in others:
-            assert other == first
+    first, *others = ways("grad", "-e", PROGRAM, *points, "--format", form, *more)
+    assert first.code in (0, 4)
+    for other in others:
+        assert other == first
 
 
 @pytest.mark.parametrize("form", ["text", "json", "csv"])

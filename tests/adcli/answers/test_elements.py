@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from adcli.lang.sparsity import element_sparsity
 from command import adcli, succeeds
-from session_seed import half
+from session_seed import each_choice, half
 
 from adcli.answers import elements
 from adcli.task import entries as task_entries
@@ -52,8 +52,7 @@ FULL = {
 }
 
 
-@pytest.mark.parametrize("form", ["coo", "mtx"])
-@pytest.mark.parametrize("name", half(list(FULL)))
+@pytest.mark.parametrize(("name", "form"), half(each_choice(list(FULL), ["coo", "mtx"])))
 def test_sweeps_by_colours_have_the_entries_that_derivatives_as_tensors_have(name: str, form: str,
                                                                              monkeypatch: pytest.MonkeyPatch) -> None:
     ended = []

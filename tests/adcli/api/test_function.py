@@ -22,6 +22,7 @@ from hypothesis import given
 from places import WORKED
 from random_programs import Sample, choices, law, point, samples
 from same_programs import equal
+from session_seed import each_choice
 from side_by_side import in_threads
 
 import adcli
@@ -542,9 +543,9 @@ OPTIONS = {"jacobian": ["--wrt", "x"], "hessian": ["--wrt", "x"], "jvp": ["--tan
            "taylor": ["--order", 2, "--tangent", "y=1"]}
 
 
-@pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("text, x, y", STATUS_ROWS)
-def test_the_status_is_that_of_the_command(verb, text, x, y):
+@pytest.mark.parametrize("verb, row", each_choice([*VERBS], STATUS_ROWS))
+def test_the_status_is_that_of_the_command(verb, row):
+    text, x, y = row
     g = VERBS[verb](adcli.compile(f"v = {text}"))
     options = ["--at", f"x={x},y={y}", "--format", "json", *OPTIONS.get(verb, ())]
     shown = adcli_command(verb, "-e", f"v = {text}", *options).records[0]

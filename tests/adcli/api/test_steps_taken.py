@@ -63,7 +63,8 @@ def test_derivatives_are_those_of_the_whole_loop(name: str) -> None:
     text, at, steps = PROGRAMS[name]
     f = adcli.compile(text).only("s" if "output s" in text else "y")
     every = [f.jvp, f.hvp, lambda: f.vjp().only(f.vjp().outputs[-1])]
-    for g in [derive() for derive in (every if name == "vectors" else every[:1] if name == "matrices" else every[1:2])]:
+    few = name in ("matrices", "at once", "at the end of what is tried", "behind it", "no steps")
+    for g in [derive() for derive in (every if name == "vectors" else every[:1] if few else every[1:2])]:
         seeds = {p.name: np.full(np.shape(at[p.seed]), 0.7) if p.seed in at else 0.7 for p in g.program.params if p.seed}
         given = at | {n: x if np.ndim(x) else float(x) for n, x in seeds.items()}
         got, want = g(given), evaluate(g.program, given)

@@ -184,8 +184,8 @@ CORPUS = [c for c in cases(DATA) if c["n_ops"] < 150][::4]
 
 @pytest.mark.parametrize("case", half(CORPUS), ids=lambda case: case["id"])
 def test_no_false_alarm_on_programs_of_other_people(case):
-    at = [f"--at={','.join(f'{n}={x}' for n, x in point['at'].items())}" for point in case["points"][:2]]
-    for points in (at, ["--samples", "3"]):
+    at = [f"--at={','.join(f'{n}={x}' for n, x in point['at'].items())}" for point in case["points"][:1]]
+    for points in (at, ["--samples", "2"]):
         ended = adcli("check", "-e", case["program"], *points)
         assert ended.code == 0, ended
 

@@ -13,7 +13,7 @@ from adcli.lang.passes import pipeline
 from adcli.lang.verify.culprits import culprit
 from command import adcli, succeeds
 from planted_faults import planted, wrong_rule
-from session_seed import half
+from session_seed import each_choice, half
 
 from adcli.check import elements
 from adcli.check import methods as check_methods
@@ -40,9 +40,9 @@ def test_a_rule_whose_value_underflows_is_no_culprit():
     assert culprit(parse("v = exp(-x * 1000)"), {"x": 1e308}, ["x"]) is None
 
 
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-@pytest.mark.parametrize(("name", "position"), half(list(MIDDLE)), ids=lambda x: str(x))
-def test_a_wrong_rule_is_caught_and_named_with_its_line(name, position, change):
+@pytest.mark.parametrize(("place", "change"), each_choice([*MIDDLE], [*CHANGES.values()]))
+def test_a_wrong_rule_is_caught_and_named_with_its_line(place, change):
+    name, position = place
     text = MIDDLE[name, position]
     with wrong_rule(name, position, change):
         record = adcli("check", "-e", text, "--samples", 4, "--format", "json").records[0]

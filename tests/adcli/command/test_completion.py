@@ -93,7 +93,7 @@ def test_nothing_else_is_ever_printed(completed, verb):
     command = cli.get_command(cli.make_context("adcli", [], resilient_parsing=True), verb)
     for example in command.examples:
         line = example.partition("|")[0].partition(" > ")[0].rstrip()
-        for end in {*range(0, len(line), 7), *(m.end() for m in re.finditer(r"--?\w+ |[=,:]", line))}:
+        for end in {*range(0, len(line), 17), *(m.end() for m in re.finditer(r"--?\w+ |[=,:]", line))}:
             for item in completed(f"{line[:end]}|"):
                 assert re.fullmatch(r"(plain|part),.+|plain,|part,|file,", item), line[:end]
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from command import adcli, succeeds
+from session_seed import each_choice
 
 MODEL = ("-e", "v = a*exp(-k*t) + c", "--params", "a=3,k=0.5 in [0, 10],c=0")
 T = [0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0]
@@ -325,8 +326,7 @@ def test_what_is_not_smooth_at_the_answer_is_told_and_strict_fails() -> None:
     assert "abs'(u) at u = 0.0: kink" in rough.err
 
 
-@pytest.mark.parametrize("unit", [1e300, 1e-300, 1e150, 1e-170])
-@pytest.mark.parametrize("start", [1.0, 1e-200])
+@pytest.mark.parametrize(("unit", "start"), each_choice([1e300, 1e-300, 1e150, 1e-170], [1.0, 1e-200]))
 def test_units_of_the_observations_do_not_matter(unit: float, start: float) -> None:
     rows = {"t": [1.0, 2.0, 3.0, 4.0], "y": [2.0, 4.0, 6.5, 8.0]}
     begin = f"a={start!r},b={start!r}"

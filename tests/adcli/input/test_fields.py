@@ -40,7 +40,7 @@ def test_a_field_is_the_number_that_python_reads_in_it() -> None:
     r = random.Random(1)
     pieces = [*"+-01_.ey \t", "27", "E5", "e-3", "e+400", "0x", "0X1F", "p4", "P-2", "inf", "INFINITY", "nan", "9" * 400]
     numbers = 0
-    for _ in range(4000):
+    for _ in range(1500):
         text = "".join(r.choices(pieces, k=r.randint(0, 4)))
         if "x" in text.lower():   # Python finds 400 digits too large before it finds that they are no number
             text = text.replace("9" * 400, "9")
@@ -54,7 +54,7 @@ def test_a_field_is_the_number_that_python_reads_in_it() -> None:
             continue
         numbers += 1
         assert want is not None and same(found, want) and not large, text
-    assert numbers > 300
+    assert numbers > 100
 
 
 def test_a_hexadecimal_number_may_be_too_large() -> None:

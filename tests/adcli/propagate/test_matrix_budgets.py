@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from command import adcli, succeeds
+from session_seed import each_choice
 
 from adcli.propagate import elements
 
@@ -24,8 +25,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("form", ["text", "json", "csv"])
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+@pytest.mark.parametrize(("case", "form"), each_choice([*CASES.values()], ["text", "json", "csv"]))
 def test_figures_notes_and_codes_are_those_of_equations(case: tuple[str, str], form: str,
                                                         monkeypatch: pytest.MonkeyPatch) -> None:
     text, words = case

@@ -127,7 +127,7 @@ def test_no_spread_is_a_defect(seed, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "v.csv").write_text("x,y\n1,2\n2,1.5\n3,0.5\n", encoding="utf-8")
     r, codes = fixed("test_no_spread_is_a_defect", seed), set()
-    for _ in range(150):
+    for _ in range(75):
         formula = r.choice(["x*y", "x/y", "x + y", "sqrt(x) - y", "3"])
         spec = [r.choice(NUMBERS) + r.choice(WIDTHS if r.random() < 0.5 else WIDTHS[:2]) + r.choice(KINDS) for _ in "xy"]
         words = " ".join(r.sample(OPTIONS, k=r.randint(0, 3))).split()

@@ -200,7 +200,7 @@ def test_dialects_in_every_reader(rows, dialect, form, policy, cut):
         assert all(math.isfinite(r["v"]) or r["v"] for r in ended.records if not isinstance(r["v"], str))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.recursive(st.one_of(st.none(), st.integers(), st.text(max_size=3)), lambda x: st.lists(x, max_size=3) | st.dictionaries(
     st.text(max_size=2), x, max_size=3), max_leaves=8).map(lambda x: x if isinstance(x, list) else [x]),
        st.integers(1, 9), st.sampled_from([None, 2]))

@@ -2,11 +2,14 @@
 computed and written."""
 from __future__ import annotations
 
+import itertools
+
 import polars
 import pytest
 from command import adcli
 
 LOG = "-e:1:5: note: log(u) at u = -1.0 is nan: domain\n"
+FORMS = ["csv", "tsv", "json", "text", "parquet", "npz"]
 
 
 def rows(kind: str, xs: list[float]) -> bytes:
@@ -14,8 +17,8 @@ def rows(kind: str, xs: list[float]) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-@pytest.mark.parametrize("form", ["csv", "tsv", "json", "text", "parquet", "npz"])
-@pytest.mark.parametrize("kind", ["csv", "ndjson", "parquet", "large"])
+@pytest.mark.parametrize(("form", "kind"), [
+    *itertools.product(FORMS, ["csv", "ndjson", "parquet"]), ("csv", "large"), ("npz", "large")])
 def test_in_every_format(kind, form, tmp_path):
     xs = [2.0] * (90_000 if kind == "large" else 3) + [-1.0, 1.0, -3.0]
     path = tmp_path / ("a.parquet" if kind == "parquet" else "a.ndjson" if kind == "ndjson" else "a.csv")
@@ -24,7 +27,7 @@ def test_in_every_format(kind, form, tmp_path):
     else:
         path.write_bytes(rows(kind, xs))
     options = ["-o", tmp_path / f"out.{form}"] if form in ("parquet", "npz") else ["--format", form]
-    for more in ([], ["--status"] if form != "npz" else ["--jobs", "2"], ["--jobs", "3"]):
+    for more in ([], ["--status"] if form != "npz" else ["--jobs", "2"], ["--jobs", "3"])[:3 if kind == "csv" else 2]:
         ended = adcli("eval", "-e", "v = log(x)", "--data", path, *options, *more)
         line = len(xs) - 2 + (kind in ("csv", "large"))
         assert ended.err == f"{path}:{line}: not finite, the first of 2 such rows of {len(xs)}\n{LOG}" and ended.code == 0

@@ -84,7 +84,7 @@ def test_an_interrupt_leaves_whole_rows(reading):
 
 def test_an_interrupt_leaves_whole_rows_in_a_file(table, tmp_path):
     random.seed(3)
-    for _ in range(4):
+    for _ in range(2):
         with open(tmp_path / "out.csv", "wb") as out:
             run = started("--data", table, stdout=out)
             while not os.fstat(out.fileno()).st_size:
@@ -101,7 +101,7 @@ def test_a_kill_leaves_the_old_file(table, tmp_path):
     target = tmp_path / "out.csv"
     target.write_bytes(b"old\n")
     lines = 20 * 50_000 + 1
-    for _ in range(8):
+    for _ in range(4):
         run = started("--data", table, "-o", target)
         time.sleep(random.uniform(0, 0.7))
         run.kill()

@@ -56,14 +56,14 @@ def test_a_pattern_is_kept_for_points_that_have_it(text, points):
 
 
 @pytest.mark.no_cover
-def test_a_loop_of_a_million_operations_has_the_matrix_of_its_steps():
-    f = adcli.compile("input x(N)\nh(0, i) = x(i)\nfor t in 0:100 { h(t+1, i) = 0.5*h(t, i)**2 + h(t, i) }\nv +=! h(100, i)")
-    x = np.linspace(-0.5, 0.01, 10_000)
+def test_a_loop_of_many_operations_has_the_matrix_of_its_steps():
+    f = adcli.compile("input x(N)\nh(0, i) = x(i)\nfor t in 0:50 { h(t+1, i) = 0.5*h(t, i)**2 + h(t, i) }\nv +=! h(50, i)")
+    x = np.linspace(-0.5, 0.01, 4_000)
     value, first, second = x, np.ones_like(x), np.zeros_like(x)
-    for _ in range(100):
+    for _ in range(50):
         value, first, second = 0.5*value**2 + value, (value + 1)*first, (value + 1)*second + first**2
     found = f.hessian().sparse(x=x)
-    assert found.nnz == 10_000 and found.diagonal() == pytest.approx(second, rel=1e-12)
+    assert found.nnz == 4_000 and found.diagonal() == pytest.approx(second, rel=1e-12)
 
 
 def test_sweeps_are_taken_where_they_are_fewer_operations_than_entries_made_statement_by_statement(monkeypatch):

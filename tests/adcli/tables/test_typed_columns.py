@@ -1,12 +1,11 @@
 """Columns with types in Parquet: the same file however blocks are read, whatever stands in the rows."""
 from __future__ import annotations
 
-import random
-
 import polars as pl
 import pytest
 from command import adcli
 from readers import reader
+from session_seed import drawn
 
 from adcli.rows import blocks
 
@@ -18,6 +17,8 @@ FIELDS = {"float": lambda r: f"{r.uniform(-9, 9):.{r.randint(1, 9)}f}", "int": l
           "spaced": lambda r: r.choice([" 1", "2 ", "3"])}
 TEXTS = ["a", "", '"b,c"', "1.5", "2020.01.02", "192.168.0.1", "1-2", "-", '"q""r"', "é"]
 
+WAYS = [",", "\t", ";", ","]
+
 
 def written(path, *options, stdin):
     ended = adcli("grad", "-e", "v = x*sin(y)", "--data", "-", "-o", path, *options, stdin=stdin)
@@ -27,25 +28,24 @@ def written(path, *options, stdin):
 @pytest.mark.parametrize("kinds", [[k] for k in FIELDS] + [["float", k] for k in FIELDS] + [["int", k] for k in FIELDS])
 def test_the_file_is_the_same_however_it_is_read(kinds, tmp_path, monkeypatch):
     """In blocks of some rows, each of one kind or of several."""
-    r = random.Random(str(kinds))
+    r = drawn("typed columns", *kinds)
     monkeypatch.setattr(blocks, "PIECE", 60)
-    for separator, options in (",", ()), ("\t", ("--status",)), (";", ("--delimiter", ";", "--only")), \
-            (",", ("--on-error", "mark")):
-        for more in ([], TEXTS):
-            lines = []
-            for kind in kinds:
-                for _ in range(6):
-                    row = [FIELDS[kind](r), FIELDS[r.choice(kinds)](r), *([r.choice(more)] if more else [])]
-                    lines.append(separator.join(row))
-            head = separator.join(["x", "y", *(["n"] if more else [])])
-            data = "\n".join([head, *lines, ""]).encode()
-            found = []
-            for name in ("native", "careful"):
-                with reader(name):
-                    found.append(written(tmp_path / f"{name}.parquet", *options, stdin=data))
-            (code, said, one), (_, _, other) = found
-            assert found[1][:2] == (code, said), (data, options)
-            assert one is other is None or (one.schema == other.schema and one.equals(other)), (data[:300], options)
+    for separator, *options in r.sample(WAYS, 2):
+        more = r.choice(([], TEXTS))
+        lines = []
+        for kind in kinds:
+            for _ in range(6):
+                row = [FIELDS[kind](r), FIELDS[r.choice(kinds)](r), *([r.choice(more)] if more else [])]
+                lines.append(separator.join(row))
+        head = separator.join(["x", "y", *(["n"] if more else [])])
+        data = "\n".join([head, *lines, ""]).encode()
+        found = []
+        for name in ("native", "careful"):
+            with reader(name):
+                found.append(written(tmp_path / f"{name}.parquet", *options, stdin=data))
+        (code, said, one), (_, _, other) = found
+        assert found[1][:2] == (code, said), (data, options)
+        assert one is other is None or (one.schema == other.schema and one.equals(other)), (data[:300], options)
 
 
 @pytest.mark.parametrize(("fields", "kind", "values"), [

@@ -13,14 +13,14 @@ import pytest
 from command import adcli, succeeds
 from documents import shell, text
 from places import ROOT
+from session_seed import each_choice
 
 from adcli.main import VERBS
 from adcli.manual import TOPICS, chapter, samples
 from adcli.manual.markdown import Code, render
 
 
-@pytest.mark.parametrize("width", [40, 80, 120])
-@pytest.mark.parametrize("topic", [*TOPICS, ""])
+@pytest.mark.parametrize(("topic", "width"), [("", 40), *each_choice([*TOPICS, ""], [40, 80, 120])])
 def test_a_topic_fits_the_width(topic, width, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(width))
     shown = succeeds("help", *[topic] * bool(topic)).out

@@ -198,7 +198,7 @@ def test_a_thread_that_lingers_helps_with_runs_of_any_code(kernel: TensorKernel,
 def test_a_process_ends_while_a_thread_lingers() -> None:
     script = ("import adcli, numpy\nf = adcli.compile('input x(N)\\ny(i) = exp(x(i))*sin(x(i))\\nz(i) = tanh(y(i))')\n"
               "f(x=numpy.ones(400_000), jobs=2)\n")
-    for _ in range(5):
+    for _ in range(3):
         ended = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
         assert (ended.returncode, ended.stderr) == (0, b"")
 
@@ -241,9 +241,9 @@ def test_a_large_product_of_no_whole_tiles_stays_in_its_memory() -> None:
     """Copies of what tiles read are as large as sizes make them; what they damage is seen in earlier results and later calls."""
     f = adcli.compile("input A(M, K), B(K, N)\nC(i, j) +=! A(i, k)*B(k, j)\n")
     r = np.random.default_rng(0)
-    at = {"A": r.normal(size=(2500, 700)), "B": r.normal(size=(700, 2503))}
+    at = {"A": r.normal(size=(1700, 500)), "B": r.normal(size=(500, 1703))}
     first, right = f(at, jobs=2)["C"], at["A"] @ at["B"]
-    for jobs in (2, 1, 3):
+    for jobs in (1, 3):
         again = f(at, jobs=jobs)["C"]
         assert np.array_equal(again, first)
     np.testing.assert_allclose(first, right, rtol=1e-9, atol=1e-10)

@@ -743,7 +743,7 @@ def test_threads_that_write_and_read_the_same_entries(store, folder):
 def test_processes_that_share_a_cold_cache(folder):
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     runs = [subprocess.Popen([sys.executable, "-m", "adcli", *RUN], env=env, cwd=ROOT, stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE, text=True) for _ in range(12)]
+                             stderr=subprocess.PIPE, text=True) for _ in range(6)]
     ended = {(*run.communicate(), run.returncode) for run in runs}
     assert ended == {(succeeds(*RUN, "--no-cache").out, "", 0)}
     assert len(files(folder)) <= 2 and not broken(folder)   # the run, and the digest of our own files
@@ -751,7 +751,7 @@ def test_processes_that_share_a_cold_cache(folder):
 
 @pytest.mark.no_cover
 def test_killed_at_random_moments(tmp_path):
-    killed, _ = kill_at_random(12, tmp_path / "killed")
+    killed, _ = kill_at_random(6, tmp_path / "killed")
     assert killed > 0
 
 

@@ -11,7 +11,7 @@ from adcli.codegen.machine.kernel import EntryPoint, run
 from adcli.codegen.machine.loader import LoadError, load
 from adcli.codegen.rows import jit, llvm
 from native_programs import WIDTHS, everything, long_program
-from session_seed import drawn, half
+from session_seed import drawn, each_choice
 
 
 def compiled(program, lanes=None, level=1):
@@ -25,10 +25,9 @@ def some():
 
 
 @pytest.mark.usefixtures("made_well")
-@pytest.mark.parametrize("lanes", half(WIDTHS))
-@pytest.mark.parametrize("level", [0, 1, 2])
+@pytest.mark.parametrize(("lanes", "level"), each_choice(WIDTHS, [0, 1, 2]))
 def test_same_bits_as_through_llvm(lanes, level):
-    for program in (everything(), long_program(3000)):
+    for program in (everything(), long_program(1500)):
         code, entry = compiled(program, lanes, level)
         at = [[0.1 * i + 0.2 * j for i in range(11)] for j in range(len(program.params))]
         assert repr(run(load(code, entry), at)) == repr(run(jit.link(code, entry), at))
@@ -50,7 +49,7 @@ def test_memory_is_given_back():
         with open("/proc/self/maps") as maps:
             return sum(1 for line in maps if " r-xp " in line)
     before = mapped()
-    for _ in range(300):
+    for _ in range(60):
         load(code, entry)
     assert mapped() - before < 10
 
@@ -194,7 +193,8 @@ def relocations(code):
     ("addend", "a reference out of the code")])
 def test_a_relocation_that_leads_out(some, field, reason):
     code, entry = some
-    for o in relocations(code):
+    every = relocations(code)
+    for o in {every[0], every[-1], *drawn("relocations", field).sample(every, 20)}:
         offset, info, addend = struct.unpack_from("<QQq", code, o)
         wrong = {"offset": (1 << 40, info, addend), "symbol": (offset, info | 0xffff << 32, addend),
                  "kind": (offset, info & ~0xffffffff | 9, addend), "addend": (offset, info, 1 << 30)}[field]
@@ -251,7 +251,7 @@ def test_changed_bytes_are_loaded_or_refused_and_nothing_else(some):
     """Loading is safe whatever the object says; running is another matter, which the checksum of the cache sees to."""
     code, entry = some
     chance, refused = drawn("test_changed_bytes_are_loaded_or_refused_and_nothing_else"), 0
-    for _ in range(4000):
+    for _ in range(600):
         changed = bytearray(code)
         for _ in range(chance.choice((1, 1, 2, 8))):
             where = chance.randrange(len(code)) if chance.random() < 0.3 else chance.randrange(len(code) * 3 // 4, len(code))
@@ -260,7 +260,7 @@ def test_changed_bytes_are_loaded_or_refused_and_nothing_else(some):
             load(bytes(changed), entry)
         except LoadError:
             refused += 1
-    assert 100 < refused < 4000
+    assert 15 < refused < 600
 
 
 def test_a_system_without_executable_memory(some, monkeypatch):

@@ -120,7 +120,7 @@ def test_too_little_memory_leaves_code_made_in_haste_and_a_defect_is_said(fault:
             kernel(at)
 
 
-@pytest.mark.parametrize("name", half(["recurrent net", "in logarithms", "Kalman filter", "heat"]))
+@pytest.mark.parametrize("name", half(half(["recurrent net", "in logarithms", "Kalman filter", "heat"])))
 def test_the_bits_are_the_same(name: str) -> None:
     """Of values and adjoints, where numbers are usual and where they are not."""
     made, r = LOOPS[name], Random(7)
