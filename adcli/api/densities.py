@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adcli.api.scientific import constants
+from adcli.codegen.builtins.direct import Quick, never
 from adcli.input.points import unknown_name
 from adcli.lang.ir import Atom, Param, Program, Result, Values, Var, shape_of, substitute
 from adcli.lang.ir.affine import Affine, affine, substituted
@@ -99,14 +100,21 @@ class LogDensity:
         self._data = {**data, **{p.param.name: np.zeros(p.shape) for p in parameters if p.shape}}
         made, self._u = of_one_vector(program, parameters)
         plain = function(made)
-        self._value, self._both = plain, plain.grad(wrt=[self._u])
-        self.start, self._zeros = np.zeros(self.dim), np.zeros(self.dim)
+        gradient = plain.grad(wrt=[self._u])
+        self._value, self._both = plain, gradient._changed(lambda made: with_soundness(made.program), None, gradient._short)
+        self.start = np.zeros(self.dim)
+        self._quick: Quick = never
 
     def __call__(self, u: Any) -> tuple[float, Vector]:
-        value, gradient = self._both({**self._data, self._u: np.asarray(u, float)}).values()
-        if math.isfinite(value) and gradient.dot(self._zeros) == 0:   # not with an infinity or a NaN in it
-            return value, gradient
-        return -math.inf, np.zeros(self.dim)
+        found = self._quick({**self._data, self._u: u})
+        value, gradient, sound = (self._called(u) if found is None else found).values()
+        return (value, gradient) if sound == 0 else (-math.inf, np.zeros(self.dim))
+
+    def _called(self, u: Any) -> dict[str, Any]:
+        """Results of a general call, after which there may be a quick one."""
+        found: dict[str, Any] = self._both({**self._data, self._u: np.asarray(u, float)})
+        self._quick = self._both._numbers or never
+        return found
 
     def value(self, u: Any) -> float:
         (found,) = self._value({**self._data, self._u: np.asarray(u, float)}).values()
@@ -168,6 +176,16 @@ def of_one_vector(program: Program, parameters: Sequence[Parameter]) -> tuple[Pr
     params = (Param(u, u.name or "u"), *(replace(p, active=False) for p in program.params if p.name not in own))
     return replace(rest, params=params, equations=(*b.equations, *rest.equations, *after.equations),
                    results=(Result(program.results[0].name, value.atom),)), u.name or "u"
+
+
+def with_soundness(program: Program) -> Program:
+    """The program of a value and its gradient with one more result: 0, or NaN where any of their numbers is not finite."""
+    b, (value, gradient) = Builder(), program.results
+    b.equations.extend(program.equations)
+    ranges, here = every_element(shape_of(gradient.atom))
+    total = computed(b, Comprehension(ranges=ranges, reduction="+"), lambda g: g * 0.0, [(gradient.atom, here)])
+    sound = Result(Names.of(program).fresh("sound"), (total + b.expr(value.atom) * 0.0).atom)
+    return replace(program, equations=tuple(b.equations), results=(value, gradient, sound))
 
 
 def log_density(function: Maker, program: Program, of: Sequence[str] | None,

@@ -286,7 +286,8 @@ class Function(Inspection, Solving, Batching):
             from adcli.codegen.modules.direct_tensors import direct_tensors
             tensors = on_tensors(self._made(), self._program, columns, out, jobs)
             if self._calls >= LOOP:   # of the shapes that came now
-                self._calls, self._arrays = 0, direct_tensors(self._made(), self._program, columns)
+                self._calls = 0
+                self._numbers, self._arrays = direct_tensors(self._made(), self._program, columns)
             return tensors
         if out is None and all(type(c) in (float, int) for c in columns):
             numbers = [[self._number(p.name, c)] for p, c in zip(self._program.params, columns, strict=True)]

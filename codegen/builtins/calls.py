@@ -1,9 +1,10 @@
-"""Builtins for Python as LLVM IR: four functions that speak its C interface around any kernel.
+"""Builtins for Python as LLVM IR: five functions that speak its C interface around any kernel.
 
     numbers(values)                       numbers by name for numbers by name
     columns(values, targets, new)         arrays by name computed into arrays by name, which may be known to be new
     tensors(values, targets, new, frame, share)  the same of nests for one set of shapes, with the addresses of what they work in
                                           and of what this thread is to a team, or 0
+    results(values)                       the same into new arrays, by one thread in memory that is kept for it
     vector(into, x, …)                    vectors one after another, results written to their places in an array
 
 Each gives None for anything that it does not know, and for anything wrong: then the way in Python does it, or says what is wrong.
@@ -235,8 +236,16 @@ def tensors_in(plan, arguments, count: i64, held, own, ins, rest) -> ptr:
     share = pointer(PyLong_AsLongLong(arguments.ptr[4]))
     require(named(plan, arguments.ptr[0], plan.inputs, plan.input_names, plan.required, own, held))
     require(named(plan, targets, plan.outputs, plan.output_names, null, own, held))
+    require(placed(plan, own, rest, frame))
+    require(apart(plan, looked, frame, plan.bytes, 1))
+    steps(plan, frame, share)
+    require(written(plan, targets, frame))
+    Py_IncRef(targets)
+    return targets
+
+def placed(plan, own, rest, frame) -> i1:    # where inputs and results lie, of planned shapes
     shape = plan.shapes
-    for k in range(both):
+    for k in range(plan.inputs + plan.outputs):
         x = own.ptr[k]
         kind = plan.kinds.i64[k]
         place = at(rest.i64, k)    # of a number, in the call's own memory
@@ -263,13 +272,50 @@ def tensors_in(plan, arguments, count: i64, held, own, ins, rest) -> ptr:
                         require(shape.i64[0] == place.i64[0])
                         shape = at(shape.i64, 1)
         frame.ptr[k] = place
-    require(apart(plan, looked, frame, plan.bytes, 1))
-    steps(plan, frame, share)
+    return True
+
+def written(plan, targets, frame) -> i1:    # numbers under their names, unless there was a fault
     require(frame.i64[plan.flag] == 0)
     for j in range(plan.outputs):
         if plan.kinds.i64[plan.inputs + j] == REAL:
             require(entered(plan, targets, j, frame.ptr[plan.inputs + j]))
-    Py_IncRef(targets)
+    return True
+
+def made(plan, targets, own, held) -> i1:    # new arrays under their names
+    for j in range(plan.outputs):
+        x = null
+        if plan.kinds.i64[plan.inputs + j] == REALS:
+            x = PyObject_CallObject(objects.empty, plan.blanks.ptr[j])
+            require(x != null)
+            for each in range(1, HOLDS):
+                Py_IncRef(x)
+        own.ptr[held.i64[0]] = x
+        held.i64[0] = held.i64[0] + 1
+        if x != null:
+            require(PyDict_SetItem(targets, plan.output_names.ptr[j], x) == 0)
+    return True
+
+def results_in(plan, arguments, count: i64, held, own, ins, rest) -> ptr:
+    # arrays and numbers of planned shapes by name, for new ones by name, in the frame that no other call is in
+    require(count == 1)
+    require(named(plan, arguments.ptr[0], plan.inputs, plan.input_names, plan.required, own, held))
+    targets = PyDict_Copy(plan.order)
+    good = targets != null
+    if good:
+        good = made(plan, targets, own, held)
+    if good:
+        good = plan.busy.i64[0] == 0
+        if good:    # from here on no other code of Python runs, but where its lock is given back
+            plan.busy.i64[0] = 1
+            plan.frame.i64[plan.flag] = 0
+            good = placed(plan, own, rest, plan.frame)
+            if good:
+                steps(plan, plan.frame, null)
+                good = written(plan, targets, plan.frame)
+            plan.busy.i64[0] = 0
+    if not good:
+        Py_DecRef(targets)
+        targets = null
     return targets
 
 def vector_in(plan, arguments, count: i64, held, own, ins, rest) -> ptr:

@@ -28,6 +28,7 @@ from adcli.codegen.builtins.layout import (
     SHAPE,
     TYPE,
     WRITABLE,
+    CallMemory,
 )
 from adcli.codegen.machine.kernel import CACHE_LINE, COMPILING, CodegenError, EntryPoint, Kernel, NoExecutableMemory
 from adcli.codegen.rows.compiled import same_for_all
@@ -68,11 +69,14 @@ class ShapedValue(NamedTuple):
 
 
 class Shaped(NamedTuple):
-    """Inputs and results of nests for one set of shapes, and what is run: see `layout`."""
+    """Inputs and results of nests for one set of shapes, and what is run: see `layout`. Calls that make their results, in the
+    `order` of a dictionary, have a `frame`: None where there are no such."""
 
     columns: Sequence[ShapedValue]
     actions: Sequence[tuple[int, int, int]]
     flag: int
+    frame: CallMemory | None = None
+    order: Sequence[str] = ()
 
 
 class MethodDef(ctypes.Structure):
@@ -98,15 +102,15 @@ def by_name(kernel: Kernel, inputs: Sequence[str], outputs: Sequence[str], defau
 
 
 def of_tensors(kernel: Kernel, names: Sequence[Sequence[str]], defaults: Mapping[str, float], shaped: Shaped,
-               instructions: float) -> Quick:
-    """`tensors` of the code of nests, whose inputs and results have these names."""
+               instructions: float) -> tuple[Quick, Quick]:
+    """`tensors` and `results` of the code of nests, whose inputs and results have these names."""
     found = builtins(kernel.entry.code) if is_code(kernel) else None
     if found is None or not with_arrays(kernel.entry.code):
-        return never
+        return never, never
     inputs, outputs = (tuple(map(sys.intern, each)) for each in names)
     plan = planned(kernel, int(instructions) if instructions > PATIENCE else 1, [defaults.get(name, 0.0) for name in inputs],
                    (inputs, outputs), [name not in defaults for name in inputs], Gathered(0, (), (), (), 0), shaped)
-    return found("tensors", plan)
+    return found("tensors", plan), found("results", plan) if shaped.frame is not None else never
 
 
 def of_vector(kernel: Kernel, constants: Sequence[float], gathered: Gathered, equations: int) -> Quick:
@@ -156,7 +160,10 @@ def planned(kernel: Kernel, equations: int, defaults: Sequence[float], names: Se
     entry = kernel.entry
     inputs, outputs = (entry.inputs, entry.outputs) if shaped is None else (len(names[0]), len(names[1]))
     shaped = shaped or Shaped((), (), 0)
-    columns = inputs + outputs
+    frame = 0 if shaped.frame is None else ctypes.addressof(shaped.frame[0])
+    columns, order = inputs + outputs, dict.fromkeys(shaped.order)
+    blanks = [(c.shape[1:], entry.code) for c in shaped.columns[inputs:]]
+    kept += [order, blanks, shaped.frame]
     given, found = (table("Q", [id(name) for name in each]) for each in names)
     words = {
         "api": ctypes.addressof(functions), "kernel": pointed(kernel.function), "lanes": kernel.lanes,
@@ -168,7 +175,8 @@ def planned(kernel: Kernel, equations: int, defaults: Sequence[float], names: Se
         "sources": table("q", gathered.sources), "places": table("q", gathered.places), "size": gathered.size,
         "kinds": table("q", [c.kind for c in shaped.columns]), "shapes": table("q", [n for c in shaped.columns for n in c.shape]),
         "bytes": table("q", [c.bytes for c in shaped.columns]),
-        "actions": table("q", [n for action in shaped.actions for n in action]), "acts": len(shaped.actions), "flag": shaped.flag}
+        "actions": table("q", [n for action in shaped.actions for n in action]), "acts": len(shaped.actions), "flag": shaped.flag,
+        "frame": frame, "busy": table("q", [0]), "order": id(order), "blanks": table("Q", [id(each) for each in blanks])}
     plan = Plan(array("Q", [words[name] for name in PLAN]).tobytes())
     plan.kept = tuple(kept)
     return plan
@@ -234,7 +242,8 @@ def _with_arrays(code: str) -> bool:
             and at_address(ctypes.c_void_p, at + DTYPE) == id(dtype)
             and at_address(ctypes.c_int, at + FLAGS) & WRITABLE == READABLE)
     if fits:
-        for name, known in (("float64", np.float64), ("ndarray", np.ndarray), ("dtype", dtype), ("int64", np.dtype(np.int64))):
+        for name, known in (("float64", np.float64), ("ndarray", np.ndarray), ("dtype", dtype), ("int64", np.dtype(np.int64)),
+                            ("empty", np.empty)):
             api(code)[len(API) + OBJECTS.index(name)] = id(known)
     return fits
 

@@ -16,6 +16,7 @@ from sys import getrefcount
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from adcli.codegen.builtins.layout import CallMemory
 from adcli.codegen.loops.thread_pool import (
     ENDED,
     GONE,
@@ -63,8 +64,6 @@ Shapes = tuple[tuple[int, ...], ...]
 Allocate = Callable[[int], Any]
 """An array of so many bytes."""
 Result = TypeVar("Result")
-CallMemory = tuple[Any, dict[int, int], object]
-"""An `env`, where values lie, and what holds the memory."""
 
 
 # ---------------------------------------------------------------- what a call does
@@ -216,7 +215,7 @@ class CallPlan:
     """The bytes of what has a window, and of what checkpoints keep."""
     spare: list[CallMemory] = field(default_factory=list)
     """Memory of former calls that no call uses now."""
-    quick: Quick | None = None
+    quick: tuple[Quick, Quick] | None = None
 
 
 class PlannedCode(ABC):

@@ -1,4 +1,4 @@
-"""Quick calls of a program with tensors: the builtin that takes arrays of the planned shapes, with memory that is kept ready."""
+"""Quick calls of a program with tensors: the builtins that take arrays of the planned shapes, with memory that is kept ready."""
 from __future__ import annotations
 
 import ctypes
@@ -15,18 +15,19 @@ FIRST_CALLS = 32
 """Calls after which a quick one is made; where that is not yet possible it is tried again after twice as many."""
 
 
-def direct_tensors(kernel: TensorKernel | CountedKernel, program: Program, values: Sequence[Any]) -> Quick:
-    """Fast call for tensors of these shapes, by the builtin `tensors`; None for anything else."""
+def direct_tensors(kernel: TensorKernel | CountedKernel, program: Program, values: Sequence[Any]) -> tuple[Quick, Quick]:
+    """Fast calls for tensors of these shapes, of values alone and with what else a Function is given, by the builtins `results`
+    and `tensors`; None for anything else."""
     defaults = {p.name: p.default for p in program.params if p.default is not None and not p.var.integer and not p.var.shape}
     given = {p.name: v for p, v in zip(program.params, values, strict=True)}
     if isinstance(kernel, CountedKernel):
         if not kernel.few(given):
-            return never
+            return never, never
         kernel = kernel.whole()
     found = kernel.quick(given, defaults)
     if found is None or found[1] is never:
-        return never
-    plan, tensors = found
+        return never, never
+    plan, tensors, alone = found
     made = dict(zip(kernel.made, plan.outputs, strict=True))
     shapes, empty, address, real = {r.name: made[r.name] for r in program.results}, np.empty, ctypes.addressof, kernel.real
 
@@ -68,18 +69,19 @@ def direct_tensors(kernel: TensorKernel | CountedKernel, program: Program, value
         return results
 
     threads, new = plan.idle_window > 0, again if plan.results.large else fresh
-    return quick
+    return alone, quick
 
 
 class OftenCalled:
     """A kernel that is called again and again with arrays of the same shapes."""
 
     def __init__(self, kernel: TensorKernel | CountedKernel) -> None:
-        self.kernel, self.calls, self.quick = kernel, 0, never
+        self.kernel, self.calls, self.quick = kernel, 0, (never, never)
 
     def __call__(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The results by name."""
-        if self.quick is not never and (found := self.quick(given, None, None)) is not None:
+        alone, quick = self.quick
+        if (found := alone(given) or quick(given, None, None)) is not None:
             return dict(found)
         self.calls += 1
         found = self.kernel(given)

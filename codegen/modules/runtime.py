@@ -15,7 +15,7 @@ from adcli.codegen.builtins.layout import COUNT, REAL, REALS, RUN, WHOLE, WHOLES
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import COMPILING, Kernel
 from adcli.codegen.modules.array_calls import PlannedKernel
-from adcli.codegen.modules.calls import SPARE_BYTES, Allocate, CallInterface, CallMemory, CallPlan, Shapes, Stretch
+from adcli.codegen.modules.calls import LARGE, SPARE_BYTES, Allocate, CallInterface, CallMemory, CallPlan, Shapes, Stretch
 from adcli.codegen.modules.matrices import CALLED, MatrixCaller
 from adcli.codegen.modules.module import FLAG, TensorModule
 from adcli.codegen.modules.module_text import emit, written
@@ -119,9 +119,9 @@ class TensorKernel(PlannedKernel):
     def fault(self, plan: CallPlan, env: Any) -> BaseException:
         return self.outside(plan, env) if env[self.interface.flag] > 0 or self.caller is None else self.caller.fault(env)
 
-    def quick(self, arrays: Mapping[str, Any], defaults: Mapping[str, float]) -> tuple[CallPlan, Quick] | None:
-        """The plan for such values, and what computes them in its frames; None where that needs copies of values, or code
-        that is made well first, which it is then."""
+    def quick(self, arrays: Mapping[str, Any], defaults: Mapping[str, float]) -> tuple[CallPlan, Quick, Quick] | None:
+        """The plan for such values, what computes them in its frames, and what does in the one of its own, where it is small;
+        None where that needs copies of values, or code that is made well first, which it is then."""
         if self.succession is not None:
             self.succession.begin()
             return None
@@ -138,10 +138,12 @@ class TensorKernel(PlannedKernel):
             columns += [given_column(self.real.itemsize, False, shape) for shape in plan.outputs]
             actions = [x for a in plan.actions if isinstance(a, Stretch)
                        for x in (*[(cell, value, 0) for cell, value in a.cells], (RUN, a.first, a.last))]
-            shaped = Shaped(columns, actions, self.interface.flag)
+            small = not plan.idle_window and not plan.results.large and plan.memory < LARGE
+            shaped = Shaped(columns, actions, self.interface.flag, self.frame(plan) if small else None,
+                            [r.name for r in self.program.results])
             names = [name for _, name, _ in self.inputs], [*self.made]
             plan.quick = of_tensors(self.kernel, names, defaults, shaped, plan.instructions)
-        return plan, plan.quick
+        return plan, *plan.quick
 
     def calls_back(self, plan: CallPlan) -> bool:
         """True if operations on matrices are left to LAPACK."""
