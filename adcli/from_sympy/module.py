@@ -38,7 +38,7 @@ class SympyTree:
         self.bound: list[str] = []
         self.named: dict[str, str] = {}
 
-    def fault(self, node: ast.expr, message: str, help: str | None = None) -> AdError:
+    def fault(self, node: ast.expr | ast.stmt, message: str, help: str | None = None) -> AdError:
         line = self.source.text.split("\n")[node.lineno - 1]
         start = self.source.start_of(node.lineno) + len(line.encode()[:node.col_offset].decode())
         length = len(ast.get_source_segment(self.source.text, node) or "")

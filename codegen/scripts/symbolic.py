@@ -33,7 +33,8 @@ NAMES = {name: name for name in words("""
 sqrt cbrt exp log sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh sign floor erf erfc erfinv gamma digamma
 polygamma""")} | {
     "max": "Max", "min": "Min", "fmax": "Max", "fmin": "Min", "abs": "Abs", "ceil": "ceiling", "lgamma": "loggamma",
-    "eq": "Eq", "ne": "Ne", "and": "And", "or": "Or", "not": "Not", "lambert_w0": "LambertW", "expint_e1": "E1", "expint_ei": "Ei"}
+    "eq": "Eq", "ne": "Ne", "and": "And", "or": "Or", "not": "Not",
+    "lambert_w0": "LambertW", "expint_e1": "E1", "expint_ei": "Ei"}
 """Operations that SymPy has as functions, and its names for them."""
 FORMS = {"select": "Piecewise(({1}, {0}), ({2}, True))", "lambert_wm1": "LambertW({0}, -1)"}
 CONSTANTS = {math.pi: "pi", math.e: "E", math.inf: "oo", -math.inf: "-oo"}
@@ -98,8 +99,8 @@ def spelling(op: Primitive) -> str | None:
 
 
 LANGUAGE = Language(
-    name="SymPy", words=USED.union(keyword.kwlist), identifier=letters, number=number, spelling=spelling, operation=operation, helpers={},
-    definitions=DEFINITIONS, declaration=lambda var, name, text: f"{name} = {text}",
+    name="SymPy", words=USED.union(keyword.kwlist), identifier=letters, number=number, spelling=spelling, operation=operation,
+    helpers={}, definitions=DEFINITIONS, declaration=lambda var, name, text: f"{name} = {text}",
     comment=lambda lines: commented(lines, "#").splitlines(), expressions=lambda names, helpers: WholeNumbers(names, str))
 
 

@@ -39,7 +39,8 @@ REFUSED = [("zeta(x)", "'zeta' cannot be read"), ("x +", "this is no expression 
            ("Sum(x, (i, 0, n))", "'n' has to be known here"), ("'text'", "a text stands where a number is needed"),
            ("", "no expression"),
            ("(" * 400 + "x" + ")" * 400, ""), ("x > 1", "is a truth value"), ("lambda*x", "write what sympy.srepr gives"),
-           ("x += 1\nx", "this statement cannot be read"), ("def f(): pass", "no expression"), ("{1: x}", "a key has to be known")]
+           ("x += 1\nx", "this statement cannot be read"), ("def f(): pass", "no expression"),
+           ("{1: x}", "a key has to be known")]
 
 
 @pytest.mark.parametrize(("text", "said"), REFUSED)
