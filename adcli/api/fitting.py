@@ -112,7 +112,7 @@ def fit(program: Program, kept: Tasks, request: FitRequest) -> OptimizeResult:
     cost = cost_of(request.loss, request.prior)
     given, links = begins_of(request.params, program)
     program = linked(program, links)
-    begins = cost.parameters(program, given) if cost else parameters(program, given)
+    begins = (cost.parameters if cost else parameters)(program, given, lambda: [*columns_of(request.data), *request.at])
     program = with_inputs(program, begins)
     absolute = request.is_absolute(any(s is not None for s in sigmas.values()), cost)
     o = observations(with_inputs(program, cost.names) if cost else program, begins, request, observed, sigmas)

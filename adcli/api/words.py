@@ -45,6 +45,7 @@ def says_python(cls: Class) -> Class:
 
 def translated(method: Callable[..., Any]) -> Callable[..., Any]:
     inputs = method.__code__.co_posonlyargcount == method.__code__.co_argcount == 2
+    known, makes = inspect.signature(method).parameters, method.__annotations__.get("return") == "Function"
 
     @functools.wraps(method)
     def called(*given: Any, **named: Any) -> Any:
@@ -52,6 +53,10 @@ def translated(method: Callable[..., Any]) -> Callable[..., Any]:
         try:
             if inputs and given[1:] and given[1] is not None:
                 given = given[0], in_order(given[0].program.params, given[1:], named)
+            if strays := [n for n in named if n not in known and n in given[0].inputs] if makes else []:
+                values = ", ".join(f"{n}={named[n]!r}" for n in strays)
+                raise AdError(f"{method.__name__}() makes a function: '{strays[0]}' is an input of that",
+                              help=f"write f.{method.__name__}()({values})" if len(values) <= 40 else None)
             return method(*given, **named)
         finally:
             FRONT.reset(before)
@@ -126,7 +131,7 @@ def names(given: OneOrMore) -> list[str] | None:
         found = list(given)   # once: it may be a generator
     except TypeError:
         found = [given]
-    if not all(isinstance(name, str) for name in found):
+    if isinstance(given, Mapping) or not all(isinstance(name, str) for name in found):
         raise AdError(f"{reprlib.repr(given)} are not names", help="write 'x,y' or ['x', 'y']")
     return [composed(name) for name in found]
 

@@ -74,6 +74,8 @@ OF_VERBS = {
         ("fix fixed freeze", ("write --wrt x with the unknowns: the others stay where --at has them",)),
         ("method solver algorithm", ("the solver goes by the problem; a range is declared: -e 'input x in [0, 2]'",))]),
     "propagate": choices([
+        ("u sigma sd std stdev uncertainty uncertainties unc errors",
+         ("write the standard uncertainty behind the value: --at x=2±0.1",)),
         ("k", ("for a coverage factor of 2 write --coverage 0.9544997361, for an input --at k=2",))]),
     "plot": choices([("x xrange xlim range domain", ("--at x=-3:3",))]),
     "trace": choices([("mode", ("both modes are shown: --tangent x=1 is the direction, --cotangent v=1 the weights",))]),

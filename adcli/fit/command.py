@@ -152,7 +152,7 @@ def posed(options: FitOptions, source: Source, tables: GivenTables) -> PosedFit:
     if given is not None and options.against:   # of which each model has some
         own = {p.name for p in program.params} | {*(cost.names if cost else ())}
         given = {name: begin for name, begin in given.items() if name in own}
-    begins = cost.parameters(program, given) if cost else parameters(program, given)
+    begins = (cost.parameters if cost else parameters)(program, given, tables.columns)
     program = with_inputs(program, begins)
     whole = with_inputs(program, cost.names) if cost else program
     outputs = [r.name for r in program.results]

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -85,15 +85,18 @@ def begin_of(p: Param) -> Begin:
     return Begin(math.nan if p.default is None else p.default, low, high)
 
 
-def parameters(program: Program, given: Mapping[str, Begin | None] | None) -> dict[str, Begin]:
+def parameters(program: Program, given: Mapping[str, Begin | None] | None,
+               columns: Callable[[], Collection[str]] = tuple) -> dict[str, Begin]:
     """The parameters that are fitted, each with its start and bounds: those that are given, which take from the program what is
-    not said; without any, all that the program declares by `param`. AdError where one has no start, or one beyond its bounds."""
+    not said; without any, all that the program declares by `param`. AdError where one has no start, or one beyond its bounds;
+    where there is none, its help leaves out the `columns` of the data."""
     known = {p.name: p for p in program.params if not p.var.integer}
     if given is None:
         given = {p.name: None for p in known.values() if not p.active}
     if not given:
-        starts = ("1", "[1,1]", "[[1,1],[1,1]]")
-        need = ",".join(f"{p.name}={starts[min(len(p.var.shape), 2)]}" for p in program.params[:2])
+        starts, known_there = ("1", "[1,1]", "[[1,1],[1,1]]"), columns()
+        free = [p for p in program.params if p.name not in known_there]
+        need = ",".join(f"{p.name}={starts[min(len(p.var.shape), 2)]}" for p in free or program.params[:1])
         raise AdError("nothing is to be fitted: the program has no param",
                       help=f"name parameters with a start: ⟦--params {need}⟧")
     found = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -168,9 +168,10 @@ class RowLoss(NamedTuple):
         """The names in the priors."""
         return [p.name for p in expression(self.prior, "--prior").params] if self.prior else []
 
-    def parameters(self, program: Program, given: Mapping[str, Begin | None] | None) -> dict[str, Begin]:
+    def parameters(self, program: Program, given: Mapping[str, Begin | None] | None,
+                   columns: Callable[[], Collection[str]] = tuple) -> dict[str, Begin]:
         """As `parameters` of a program, with those of the loss. AdError where a prior names what is no parameter."""
-        found = parameters(with_inputs(program, [*self.names, *self.certain]), given)
+        found = parameters(with_inputs(program, [*self.names, *self.certain]), given, columns)
         for name in self.certain:
             if name not in found:
                 raise unknown_name("parameter", name, list(found))

@@ -4,7 +4,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -73,6 +73,10 @@ class GivenTables:
         """Names and contents. BadTable where one cannot be read."""
         return [(there.name, whole_table(there.opened(), self.options)) for there in given_tables(self.options)]
 
+    def columns(self) -> list[str]:
+        """The names of all columns. BadTable where a table cannot be read."""
+        return [name for _, table in self.whole for name in next(records(table), {})]
+
     def labels(self, name: str) -> Any:
         """The words in a column, of all tables. BadTable where there is none."""
         if not self.whole:
@@ -87,16 +91,21 @@ def sets_of(begins: Mapping[str, Begin]) -> list[str]:
 
 def labels(table: SampleTable, name: str) -> Any:
     """The words in a column. BadTable where there is none."""
+    rows = list(records(table))
+    if any(row.get(name) is None for row in rows):
+        raise BadTable(f"{table.name}:1: no column '{name}'")
+    return np.array([str(row[name]).strip() for row in rows])
+
+
+def records(table: SampleTable) -> Iterator[dict[str, Any]]:
+    """The words of each row by the names of their columns."""
     text, form = table.text.decode(), table.dialect
     if form.kind == "ndjson":
-        rows = [json.loads(line) for line in text.splitlines() if line.strip()]
+        rows: Iterable[dict[str, Any]] = (json.loads(line) for line in text.splitlines() if line.strip())
     else:
-        between = (form.separator or form.other).decode()
-        rows = list(csv.DictReader(io.StringIO(text), form.columns, delimiter=between))
-    old = next((o for o, n in form.renamed.items() if n == name), name)
-    if any(row.get(old) is None for row in rows):
-        raise BadTable(f"{table.name}:1: no column '{name}'")
-    return np.array([str(row[old]).strip() for row in rows])
+        rows = csv.DictReader(io.StringIO(text), form.columns, delimiter=(form.separator or form.other).decode())
+    for row in rows:
+        yield {form.renamed.get(name, name): x for name, x in row.items()}
 
 
 def observations(program: Program, begins: Mapping[str, Begin], wanted: Sequence[Comparison], options: FitOptions,

@@ -30,8 +30,8 @@ def quoted(word: str) -> str:
 
 def both_given(word: str) -> AdError:
     """The error for a PROGRAM beside -e: a table, a point or one line more, perhaps."""
-    point, number = VALUE.match(word), re.fullmatch(r"[-+\d.eE]+", word)
-    option = "--data" if TABLE.search(word) else "--at" if point else "-e" if is_formula(word) else None
+    point, number = VALUE.match(word), re.fullmatch(r"(?=.*\d)[-+\d.eE]+", word)
+    option = "--data" if word == "-" or TABLE.search(word) else "--at" if point else "-e" if is_formula(word) else None
     if number:
         return AdError(f"unexpected argument '{word}'",
                        help="-e gives the program, and an option that is a switch takes no value")

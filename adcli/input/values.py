@@ -36,7 +36,19 @@ def value(name: str, text: str) -> float:
             raise AdError(f"{name}={text} is not a number: {found.reason}",
                           help=found.help.replace("write ", f"write {name}=")) from None
         reason = "not a constant" if error.message.startswith("a default or a bound") else error.message
-        raise AdError(f"{name}={text}: {reason}", help=error.help) from None
+        raise AdError(f"{name}={text}: {reason}", help=proposed(name, error.help)) from None
+
+
+def proposed(name: str, help: str | None) -> str | None:
+    """The help of a fault of a value, where it proposes another one: that as a value, if it is a constant."""
+    from adcli.lang.syntax.constants import constant_text
+    if help is None or not help.startswith("write "):
+        return help
+    try:
+        constant_text(help.removeprefix("write "))
+    except AdError as error:
+        return error.help
+    return help.replace("write ", f"write {name}=", 1)
 
 
 def shortened(text: str) -> str:

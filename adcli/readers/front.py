@@ -40,7 +40,7 @@ def foreign(program: str | None, language: str | None) -> AskedSource | None:
     path, function = program, None
     if not os.path.exists(program):
         head, colon, tail = program.rpartition(":")
-        if colon and tail.isidentifier() and (language is not None or by_suffix(head)):
+        if colon and tail.replace(".", "_").isidentifier() and (language is not None or by_suffix(head)):
             path, function = head, tail
     found = language or by_suffix(path)
     return AskedSource(path, function, found) if found else None

@@ -183,6 +183,9 @@ class Header:
         near = self._near(p, self.names)
         if near is None and all(DECIMAL.fullmatch(n.strip()) for n in self.names):
             return "add --no-header if the first row is data"
+        if near is None and len(self.names) == 1 and (split := next((d for d in ";|\t, " if all(
+                DECIMAL.fullmatch(n.strip()) for n in self.names[0].split(d))), None)):
+            return f"add --no-header --delimiter {split!r} if the first row is data"
         if p.name in self.lists:
             return near or f"--at {p.name}=@{p.name}.npy gives it one value in every row"
         return near or self._columns(self.names)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from adcli.lang.ir.errors import AdError, Fix, Source, Span, nearest
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.syntax.characters import wrong_character
-from adcli.lang.syntax.foreign import ON_PAPER, rewritings
+from adcli.lang.syntax.foreign import LOOP, ON_PAPER, rewritings
 from adcli.lang.syntax.lalr import Unexpected, read_tokens
 from adcli.lang.syntax.line_ends import ASSIGNING, laid_out
 from adcli.lang.syntax.numbers import ForeignNumber, foreign_number
@@ -180,6 +180,8 @@ def missing_operator(unit: list[Token], index: int, source: Source, whole: str =
         made = re.sub(r"^inv(?=\()", "inverse", left)
         return AdError("only names have subscripts", (token.start, unit[last].end),
                        f"write {name} = {made} as a statement of its own, and {name}{right} here", source)
+    if first == 0 and unit[0].type == "NAME" and token.type == "NUMBER" and unit[-1].type == "COLON":
+        return AdError(f"there is no '{left}'", unit[0].span, LOOP, source)
     both = f"write {left}*{right}"
     short = len(both) <= LONGEST_QUOTE + 6 and "\n" not in both
     shown = source.text[token.start:token.end]

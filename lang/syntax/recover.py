@@ -7,6 +7,7 @@ name that only the fault made disappear.
 """
 from __future__ import annotations
 
+import re
 from itertools import chain, count, pairwise, takewhile
 
 from adcli.lang.ir.errors import MOST_FAULTS, AdError, Source
@@ -26,6 +27,8 @@ PROBLEM = ("OBJECTIVE", "SUBJECT")
 ASSIGNS = frozenset(("EQUAL", "AUGMENT", "REDUCE"))
 ALONE = "an expression by itself does nothing"
 LOOP_BRACES = "a loop has its statements in braces"
+LOOP_STEPS = re.compile(r" in ([^\s:]+ : [^\s:]+)(?: :)?\Z")
+"""The range of the steps in the header of a loop whose ends are single names or numbers, its tokens with blanks between."""
 JOINED = frozenset((*ELEMENTS, *INTEGERS, "minimize", "maximize", "minimise", "maximise"))
 BLOCK_ENDS = frozenset(("end", "done", "od", "enddo", "endfor"))
 """Words of other languages in place of a brace."""
@@ -305,6 +308,11 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
     keyword = next((t for t in (token, before) if t and t.type in KEYWORD_KINDS), None)
     if keyword and (keyword is token or token.type in ("EQUAL", "COMMA", "OP", "SIGN", "RPAR")):
         return fault(f"'{keyword.text}' is a keyword and cannot be a name", "choose another name", keyword)
+    sign = next((i for i, t in enumerate(unit) if t.type == "EQUAL" and i > index), None)
+    if sign and unit[sign + 1:] and as_expression(unit[:sign], source) is None is as_expression(unit[sign + 1:], source):
+        left, right = quoted(0, sign - 1), quoted(sign + 1, len(unit) - 1)
+        return fault("'=' assigns to a name", f"name the value: v = {left}; for an equation to solve write {left} == {right}",
+                     unit[sign])
     if before is None:
         comment = [t.text for t in unit[:2]] == ["/", "/"]
         return fault(f"a statement cannot start with '{token.text}'",
@@ -338,7 +346,8 @@ def header_fault(unit: list[Token], index: int) -> tuple[str, str, Token] | None
     brace = next((i for i, t in enumerate(unit) if t.type == "LBRACE"), None)
     if brace is None:
         step = unit[1].text if len(unit) > 1 and unit[1].type == "NAME" else "t"
-        return LOOP_BRACES, f"write for {step} in 0:T {{ ... }}", unit[0]
+        steps = LOOP_STEPS.search(" ".join(t.text for t in unit))
+        return LOOP_BRACES, f"write for {step} in {steps[1].replace(' ', '') if steps else '0:T'} {{ ... }}", unit[0]
     token, before = unit[index], unit[index - 1]
     message = f"unexpected '{token.text}'"
     if index < brace and token.type == "NAME" and before.type in OPERAND_END:

@@ -506,7 +506,7 @@ def test_a_pickled_function_gives_the_same_bits(written: Sample, r: random.Rando
 
 # ---------------------------------------------------------------- names, and the module
 
-@pytest.mark.parametrize("wrt", ["x,y", " y , x ", ["x", "y"], ("y", "x"), {"x": 0, "y": 0}, None])
+@pytest.mark.parametrize("wrt", ["x,y", " y , x ", ["x", "y"], ("y", "x"), None])
 def test_names_in_one_text_or_in_several(wrt):
     f = adcli.compile("v = x*y; w = y/x")
     assert set(f.grad(wrt).outputs) == {"v", "w", "dv_dx", "dv_dy", "dw_dx", "dw_dy"}

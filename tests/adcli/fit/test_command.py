@@ -225,7 +225,7 @@ FAULTS = [
     ((*LINE, *AB), 2, "nothing to compare the output with: no column has its name\nhelp: name a column: --y y"),
     ((*LINE, "--y", "y"), 2,
      "nothing is to be fitted: the program has no param\nhelp: name parameters with a start: --params a=1,b=1"),
-    (("-e", "input c(K), t; v +=! c(k)*t**k", "--y", "y"), 2, "name parameters with a start: --params c=[1,1],t=1"),
+    (("-e", "input c(K), t; v +=! c(k)*t**k", "--y", "y"), 2, "name parameters with a start: --params c=[1,1]\n"),
     ((*LINE, *AB, "--y", "z"), 5, "<stdin>:1: no column 'z'\nhelp: the columns are t, y, s, w"),
     ((*LINE, "--params", "a=1,d=1", "--y", "y"), 2, "no input 'd'"),
     ((*LINE, "--params", "a=1", "--y", "y"), 5, "no column 'b'"),
