@@ -105,7 +105,7 @@ OPTIONS = choices([
     ("verbose v debug info", ("--explain", "--status", "--version")), ("silent s", ("--quiet",)), ("V", ("--version",)),
     ("tol tolerance rtol atol eps", ("--digits 19", "--digits")), ("accuracy", ("--digits",)),
     ("bounds interval intervals box", ("--enclose",)),
-    ("to lang", ("--emit",)), ("triple machine platform arch", ("--target",)), ("mcpu march processor", ("--cpu",)),
+    ("to lang", ("--emit",)), ("name function func fname function-name", ("--symbol",)), ("triple machine platform arch", ("--target",)), ("mcpu march processor", ("--cpu",)),
     ("llvm ir ll", ("--emit llvm",)), ("asm assembly S", ("--emit asm",)),
     ("js javascript", ("--emit js",)), ("python numpy py", ("--emit python",)), ("graphviz graph", ("--emit dot",)),
     ("object obj", ("--emit object",)), ("anf", ("--stage anf", "--style anf")), ("prefix", ("--style prefix",)),

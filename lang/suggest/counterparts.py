@@ -271,6 +271,7 @@ STATEMENTS = {
     "argmax": ("v argmax=! x(i)",), "argmin": ("v argmin=! x(i)",),
     "diag": ("v(i, i) = x(i)", "v(i) = x(i, i)"), "diagonal": ("v(i) = x(i, i)",), "diagm": ("v(i, i) = x(i)",),
     **dict.fromkeys(("conv", "convolve"), ("v(i + j) +=! x(i) * y(j)",)), "correlate": ("v(i) +=! x(i + j) * y(j)",),
+    **dict.fromkeys(("trapz", "trapezoid"), ("v +=! (x(i) + x(i + 1)) * (y(i + 1) - y(i)) / 2",)),
     "trace": ("v +=! x(i, i)",), "tr": ("v +=! x(i, i)",),
     "dot": ("v +=! x(i) * y(i)", "v(i) +=! x(i, j) * y(j)", "v(j) +=! x(i) * y(i, j)", "v(i, k) +=! x(i, j) * y(j, k)"),
     "matmul": ("v(i, k) +=! x(i, j) * y(j, k)", "v(i) +=! x(i, j) * y(j)", "v(j) +=! x(i) * y(i, j)", "v +=! x(i) * y(i)"),
@@ -291,7 +292,7 @@ that are `N`, `M` and `K`."""
 NORMS = {"1": "asum", "2": "norm", **dict.fromkeys(("inf", "Inf"), "norm_inf")}
 """What a norm is by its order."""
 NONE_HERE = frozenset((
-    "any", "all", "map", "cross", "median", "cov", "quantile", "percentile", "unwrap",
+    "any", "all", "map", "cross", "integral", "integrate", "quad", "quadgk", "odeint", "solve_ivp", "ode45", "median", "cov", "quantile", "percentile", "unwrap",
     "nan_to_num", "divmod", "random", "rand", "randn", "dirac", "erfi", "dawsn",
     "expn", "li", "zeta", "gammainc", "gammaincc", "betainc", "j0", "j1", "jn", "jv", "jve", "y0",
     "y1", "yn", "yv", "i0", "i1", "i0e", "i1e", "iv", "ive", "k0", "k1", "kv", "kve", "besselj", "bessely", "besseli", "besselk",

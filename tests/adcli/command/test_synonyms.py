@@ -37,6 +37,7 @@ PASTED = [   # a command line, the option that it does not have there, and what 
     ("jvp -e x*y {}", "--direction x=1", "--tangent x=1", POINT), ("vjp -e x*y {}", "--weight f=1", "--cotangent f=1", POINT),
     ("eval -e x*y {}", "--average", "--mean", "--data rows.csv"), ("grad -e x*y {}", "--total", "--sum", "--data rows.csv"),
     ("grad -e x*y --sum {}", "--groupby y", "--group-by y", "--data rows.csv"),
+    ("grad -e x*y --emit c {}", "--name f", "--symbol f", ""),
     ("grad -e x*y {}", "--degree 2", "--order 2", POINT), ("grad -e x*y {}", "--lang llvm", "--emit llvm", ""),
     ("grad -e x*y {}", "--latex", "--emit latex", ""), ("grad -e x*y {}", "--javascript", "--emit js", ""),
     ("grad -e x*y {}", "--llvm", "--emit llvm", ""), ("grad -e x*y {}", "--asm", "--emit asm", ""),

@@ -275,6 +275,7 @@ OF_TENSORS: dict[str, tuple[str, Any]] = {
     "argmax": ("x", 2), "argmin": ("x", 1), "diag": ("A", np.diag(Z)), "diagonal": ("A", np.diagonal(Z)),
     "diagm": ("x", np.diag(X)),
     **dict.fromkeys(("conv", "convolve"), ("x, y", np.convolve(X, Y))), "correlate": ("x, y", np.correlate(X, Y)),
+    **dict.fromkeys(("trapz", "trapezoid"), ("x, y", np.sum((X[1:] + X[:-1]) * np.diff(Y)) / 2)),
     **dict.fromkeys(("trace", "tr"), ("A", np.trace(Z))), "dot": ("x, y", X @ Y), "matmul": ("A, x", Z @ X),
     "determinant": ("A", np.linalg.det(Z)), "slogdet": ("A", np.linalg.slogdet(Z)[1]),
     **dict.fromkeys(("eig", "eigvals", "eigvalsh"), ("A", np.linalg.eigvalsh(Z))),
