@@ -292,7 +292,8 @@ that are `N`, `M` and `K`."""
 NORMS = {"1": "asum", "2": "norm", **dict.fromkeys(("inf", "Inf"), "norm_inf")}
 """What a norm is by its order."""
 NONE_HERE = frozenset((
-    "any", "all", "map", "cross", "integral", "integrate", "quad", "quadgk", "odeint", "solve_ivp", "ode45", "median", "cov", "quantile", "percentile", "unwrap",
+    "any", "all", "map", "cross", "integral", "integrate", "quad", "quadgk", "odeint", "solve_ivp", "ode45",
+    "median", "cov", "quantile", "percentile", "unwrap",
     "nan_to_num", "divmod", "random", "rand", "randn", "dirac", "erfi", "dawsn",
     "expn", "li", "zeta", "gammainc", "gammaincc", "betainc", "j0", "j1", "jn", "jv", "jve", "y0",
     "y1", "yn", "yv", "i0", "i1", "i0e", "i1e", "iv", "ive", "k0", "k1", "kv", "kve", "besselj", "bessely", "besseli", "besselk",
