@@ -6,6 +6,7 @@ input has the name of an option. Nothing is imported before a method is called.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.api.words import OneOrMore, names, need_arrow, one_of, plain, says_python, together, truth, unused, whole, word
@@ -224,19 +225,27 @@ class Inspection:
         return in_characters("draw", data, drawing.text, tuple(said), drawing.picture, caption)
 
     def plot(self, at: Values | None = None, /, *, of: OneOrMore = None, derivatives: int = 1,
-             points: int | None = None, logx: bool = False, logy: bool = False, **values: Any) -> PictureView:
-        """Outputs and derivatives against an input that is given a range, x=(-3, 3), or contours over two, as `adcli plot` draws
-        them: with kinks, jumps and poles as they are; `logx` and `logy` make axes of curves logarithmic. "rows" are the numbers;
-        `save("f.svg")` writes the picture."""
-        from adcli.api.verbs import extent, heard
+             points: int | None = None, logx: bool = False, logy: bool = False, against: str | None = None,
+             right: OneOrMore = None, data: Any = None, title: str | None = None, size: str | None = None, theme: str = "light",
+             **values: Any) -> PictureView:
+        """Outputs and derivatives against an input that is given a range, x=(-3, 3), or a map over two, as `adcli plot` draws
+        them: with kinks, jumps and poles as they are; `logx` and `logy` make axes of curves logarithmic, `against` an output
+        makes them parametric, outputs at the `right` have an axis of their own. `data` has columns, drawn as points. "rows" are
+        the numbers; `save("f.svg")` writes the picture, of this `size` ("16x10cm") and `theme`."""
+        from adcli.api.verbs import extent, heard, plot_data
         from adcli.api.view import picture_view
-        from adcli.plot.plots import picture
+        from adcli.pictures.files import THEMES
+        from adcli.pictures.picture import size_of
+        from adcli.plot.plots import Wanted, picture
         from adcli.plot.ranges import HIGHEST
         program, outputs, _ = self._looked(of)
         ranges, said = {name: extent(name, x) for name, x in together(at, values).items()}, [str(n) for n in program.notes]
         count = None if points is None else whole("points", points, 2, 100_000)
-        found = picture(program, ranges, outputs, whole("derivatives", derivatives, 0, HIGHEST), count, heard(said),
-                        logx=truth("logx", logx), logy=truth("logy", logy))
+        asked = Wanted(outputs, whole("derivatives", derivatives, 0, HIGHEST), against, names(right) or ())
+        found = picture(program, ranges, asked, count, heard(said), logx=truth("logx", logx), logy=truth("logy", logy),
+                        read=None if data is None else plot_data(data))
+        found = replace(found, size=None if size is None else size_of(size), theme=one_of("theme", theme, tuple(THEMES)),
+                        title=found.title if title is None else title)
         return picture_view("plot", found, tuple(said))
 
     def text(self, style: str = "nested") -> str:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -162,6 +162,18 @@ def seeds(kind: str, given: str | Values | None) -> Values | None:
         from adcli.answers.seeding import components
         return components(known, kind)
     return known
+
+
+def plot_data(data: Any) -> Callable[[Sequence[str], Sequence[str]], dict[str, list[float]]]:
+    """The columns of a mapping or a frame for a plot."""
+    def read(across: Sequence[str], outputs: Sequence[str]) -> dict[str, list[float]]:
+        from adcli.api.fitting import columned, columns_of
+        wanted = [*across, *(name for name in outputs if name in columns_of(data))]
+        found = {name: real_array(f"column '{name}'", columned(data, name)).tolist() for name in wanted}
+        if len({*map(len, found.values())}) > 1:
+            raise AdError(f"columns have one length: {', '.join(f'{n} has {len(x)}' for n, x in found.items())}")
+        return found
+    return read
 
 
 def extent(name: str, x: Any) -> float | tuple[float, ...]:

@@ -105,10 +105,7 @@ def picture_view(verb: str, picture: Picture, notes: tuple[str, ...] = ()) -> Pi
     from adcli.pictures.terminal import text
     rows = [dict(zip(picture.table.names, row, strict=True)) for row in picture.table.rows]
     data = {"title": picture.title, "x": picture.x_name, "y": picture.y_name, "notes": list(picture.notes), "rows": rows}
-    shown = [picture.contour.name] if picture.contour else [panel.name for panel in picture.panels]
-    across = " and ".join(filter(None, (picture.x_name, picture.y_name)))
-    caption = "; ".join([f"{', '.join(shown)} against {across}", *picture.notes])
-    return in_characters(verb, data, partial(text, picture), notes, partial(drawn, picture), caption)
+    return in_characters(verb, data, partial(text, picture), notes, partial(drawn, picture), picture.caption)
 
 
 def beside(told: View, picture: Picture) -> PictureView:

@@ -12,7 +12,7 @@ from adcli.input.points import GridRange
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
 from adcli.pictures.picture import Curve, Panel, Picture, PictureTable
-from adcli.plot.plots import pictured
+from adcli.plot.plots import Wanted, pictured
 from adcli.plot.ranges import POINTS, Setting
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def picture(fit: Fit, program: Program, found: Fitted, o: Observations, coverage
         model = None
         if curved:
             span = GridRange(name, Fraction(float(x.min())), Fraction(float(x.max())), POINTS[0])
-            drawn = pictured(Setting(program, (span,), fixed), [output], 0)
+            drawn = pictured(Setting(program, (span,), fixed), Wanted([output], 0))
             (model,) = drawn.panels
             notes += drawn.notes
         panels += paired(output, x, observed, values[k], bars, model, bands[k])

@@ -64,10 +64,12 @@ def encoded(picture: Picture, form: str, terminal: bool, coloured: bool, number:
         from adcli.pictures.files import drawn
         return drawn(picture, form)
     from adcli.pictures.terminal import LINES, text
-    if not terminal:
-        return text(picture, colour=coloured).encode()
-    size = shutil.get_terminal_size((80, 24))
-    return text(picture, size.columns, min(max(size.lines - MARGIN, 12), LINES + 10), coloured).encode()
+    width, height = shutil.get_terminal_size((80, 24)) if terminal else (80, LINES + MARGIN)
+    if picture.size:
+        if picture.size.cells is None:
+            raise AdError("a picture in characters has columns and lines", help="write ⟦--size 100x30⟧, or -o picture.svg")
+        return text(picture, *picture.size.cells, coloured).encode()
+    return text(picture, width, min(max(height - MARGIN, 12), LINES + 10), coloured).encode()
 
 
 def table_text(picture: Picture, number: Number = shortest) -> str:

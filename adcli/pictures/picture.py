@@ -5,9 +5,11 @@ Numbers are tuples of floats. A NaN in a curve is a gap: no line is drawn across
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from threading import Lock
+from typing import NamedTuple
 
 from adcli.lang.ir.errors import AdError, missing
 
@@ -46,7 +48,8 @@ class Mark:
 @dataclass(frozen=True)
 class Panel:
     """A pair of axes. `low` and `high` are ends of the vertical axis that curves are clipped to, else None; `upright` are places
-    of vertical lines that no curve crosses; `flat` those of horizontal ones. A `log` axis is logarithmic."""
+    of vertical lines that no curve crosses; `flat` those of horizontal ones. A `log` axis is logarithmic. A `twin` is drawn
+    over it, on an axis at the right."""
 
     name: str
     curves: tuple[Curve, ...]
@@ -58,12 +61,24 @@ class Panel:
     log: bool = False
     share: float = 1.0
     """Of the height, beside that of other panels."""
+    twin: Panel | None = None
+
+    @property
+    def every(self) -> tuple[Curve, ...]:
+        """All curves, those of the twin too."""
+        return self.curves + (self.twin.curves if self.twin else ())
+
+    @property
+    def legend(self) -> list[str]:
+        """The names of all curves, with the axis of those at the right."""
+        return [c.name for c in self.curves] + [f"{c.name} (right)" for c in (self.twin.curves if self.twin else ())]
 
 
 @dataclass(frozen=True)
 class Contour:
     """Values over a grid, `z[j][i]` at x[i], y[j], NaN where there is none; the levels to draw; arrows (x, y, dx, dy) that point
-    where the value grows, at x and y and as long as these parts of the two axes; and places where the value is not smooth."""
+    where the value grows, at x and y and as long as these parts of the two axes; places where the value is not smooth; and points
+    of data (x, y, value), NaN where they have no value."""
 
     name: str
     x: Numbers
@@ -72,6 +87,7 @@ class Contour:
     levels: Numbers
     arrows: tuple[tuple[float, float, float, float], ...] = ()
     marks: tuple[Mark, ...] = ()
+    points: tuple[tuple[float, float, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -82,10 +98,40 @@ class PictureTable:
     rows: tuple[tuple[float | str, ...], ...]
 
 
+class PictureSize(NamedTuple):
+    """Width and height of a file in inches, with the pixels of an inch where the size is in pixels; or those of characters,
+    columns and lines."""
+
+    inches: tuple[float, float]
+    dots: int | None = None
+    cells: tuple[int, int] | None = None
+
+
+UNITS = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "px": 1 / 96, "": 1 / 96}
+"""Inches of a unit."""
+SMALLEST, LARGEST = 1.0, 100.0
+"""Inches of a file."""
+
+
+def size_of(text: str) -> PictureSize:
+    """The size that a text names: 16x10cm, 6x4in, 800x600 pixels, which are columns and lines of a picture in characters."""
+    given = re.fullmatch(r"(\d{1,5}(?:\.\d+)?)\s*[x×]\s*(\d{1,5}(?:\.\d+)?)\s*(\w*)", text.strip())
+    if given is None or given[3] not in UNITS:
+        raise AdError(f"⟦--size⟧ '{text}' is not a width and a height",
+                      help="write ⟦--size 16x10cm⟧, 6x4in or 800x600 (pixels; of a picture in characters, columns and lines)")
+    width, height = (float(given[k]) for k in (1, 2))
+    inches = width * UNITS[given[3]], height * UNITS[given[3]]
+    cells = None if given[3] else (round(width), round(height))
+    if not all(SMALLEST <= x <= LARGEST for x in inches) and not cells:
+        raise AdError(f"⟦--size⟧ {text}: a file is {SMALLEST:g} to {LARGEST:g} inches wide and high",
+                      help="write ⟦--size 16x10cm⟧")
+    return PictureSize(inches, 96 if given[3] in ("", "px") else None, cells)
+
+
 @dataclass(frozen=True)
 class Picture:
     """All of it: `panels`, or the `contour` with the name of its other axis; `notes` are the lines below, one for each kind of
-    place."""
+    place. The `theme` is light or dark."""
 
     title: str
     x_name: str
@@ -95,10 +141,19 @@ class Picture:
     notes: tuple[str, ...] = ()
     table: PictureTable = field(default_factory=lambda: PictureTable((), ()))
     log_x: bool = False
+    size: PictureSize | None = None
+    theme: str = "light"
+
+    @property
+    def caption(self) -> str:
+        """What the picture shows, in words."""
+        shown = [self.contour.name] if self.contour else [panel.name for panel in self.panels]
+        across = " and ".join(filter(None, (self.x_name, self.y_name)))
+        return "; ".join([f"{', '.join(shown)} against {across}", *self.notes])
 
 
 SYMBOLS = {"kink": "◆", "jump": "○", "pole": "┊", "singular": "▲", "domain": "■", "hole": "□", "overflow": "■",
-           "value": "●"}
+           "value": "●", "data": "•"}
 """Characters of the kinds of marks; files have markers of the same shape."""
 
 

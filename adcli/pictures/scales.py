@@ -52,10 +52,11 @@ def scale_of(values: Iterable[float], low: float | None = None, high: float | No
 
 
 def horizontal(picture: Picture) -> Scale:
-    """The axis that all panels share: lines fill it, points alone have a margin."""
-    curves = [c for p in picture.panels for c in p.curves]
+    """The axis that all panels share: functions fill it, points and curves that turn back have a margin."""
+    curves = [c for p in picture.panels for c in p.every]
     x = [v for c in curves for v in c.x if math.isfinite(v)]
-    if picture.log_x or any(c.style == "points" for c in curves) or not x or min(x) == max(x):
+    turning = any(b < a for c in curves for a, b in pairwise(c.x))
+    if picture.log_x or turning or any(c.style == "points" for c in curves) or not x or min(x) == max(x):
         return scale_of(x, log=picture.log_x)
     return Scale(min(x), max(x))
 
@@ -65,11 +66,16 @@ def vertical(p: Panel) -> Scale:
     return scale_of((y for c in p.curves for y in (*c.y, *(end for _, *ends in c.bars for end in ends))), p.low, p.high, p.log)
 
 
+def heights_of(c: Contour) -> Scale:
+    """The axis of the values of a map."""
+    finite = [v for row in c.z for v in row if math.isfinite(v)]
+    return Scale(min(finite, default=0.0), max(finite, default=1.0))
+
+
 def placed(c: Contour, across: Scale, up: Scale) -> tuple[list[float], list[float], Any, list[float]]:
     """A map with values on axes from 0 to 1, heights too: x, y, z, masked where there is no value, and the levels."""
     import numpy as np
-    finite = [v for row in c.z for v in row if math.isfinite(v)]
-    heights = Scale(min(finite), max(finite))
+    heights = heights_of(c)
     z = np.ma.masked_invalid([[heights.place(v) for v in row] for row in c.z])
     return [across.place(v) for v in c.x], [up.place(v) for v in c.y], z, [heights.place(v) for v in c.levels]
 

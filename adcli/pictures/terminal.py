@@ -49,6 +49,14 @@ def text(picture: Picture, width: int = 80, height: int = LINES, colour: bool = 
     return "\n".join([*lines, *(f" {note}" for note in picture.notes), ""])
 
 
+class Ruler:
+    """A vertical axis of about so many lines, with its ticks and what they are called."""
+
+    def __init__(self, height: int, scale: Scale) -> None:
+        self.scale, self.ticks = scale, scale.ticks(max(3, height // 2))
+        self.words = labels(self.ticks)
+
+
 class TerminalDrawing:
     """State shared by the panels of one picture."""
 
@@ -60,43 +68,53 @@ class TerminalDrawing:
     def panels(self, picture: Picture, height: int) -> Iterator[str]:
         """The panels one below the other; the last has the numbers of the horizontal axis."""
         across = horizontal(picture)
-        ups = [vertical(p) for p in picture.panels]
         shares = sum(p.share for p in picture.panels)
         free = height - 2 * len(picture.panels) - len(picture.notes) - 4
         heights = [max(LOWEST, round(free * p.share / shares)) for p in picture.panels]
-        ticks = [up.ticks(max(3, h // 2)) for up, h in zip(ups, heights, strict=True)]
-        words = [labels(t) for t in ticks]
-        margin = max((len(word) for w in words for word in w), default=1)
-        for k, (p, up, h) in enumerate(zip(picture.panels, ups, heights, strict=True)):
+        pairs = [[Ruler(h, vertical(part)) if part else None for part in (p, p.twin)]
+                 for p, h in zip(picture.panels, heights, strict=True)]
+        for rulers, aligned in zip(zip(*pairs, strict=True), (str.rjust, str.ljust), strict=True):
+            margin = max((len(word) for ruler in rulers if ruler for word in ruler.words), default=1)
+            for ruler in filter(None, rulers):
+                ruler.words = [aligned(word, margin) for word in ruler.words]
+        for p, h, (left, right) in zip(picture.panels, heights, pairs, strict=True):
             yield f" {self.legend(p) or p.name}"
-            yield from self.panel(p, across, up, h + 2, ticks[k], [w.rjust(margin) for w in words[k]])
+            yield from self.panel(p, across, h + 2, left, right)
         yield f"{picture.x_name:^{self.width}}".rstrip()
 
     def legend(self, p: Panel) -> str:
         """The names of several curves behind what they are drawn with."""
-        if len(p.curves) < 2:
+        if len(p.every) < 2:
             return ""
         shown = ["⠤⠤" if c == "braille" else c for c in self.characters(p)]
-        return "   ".join(f"{self.painted(s, c.number)} {c.name}" for s, c in zip(shown, p.curves, strict=True))
+        return "   ".join(f"{self.painted(s, c.number)} {name}" for s, c, name in zip(shown, p.every, p.legend, strict=True))
 
     def painted(self, word: str, number: int) -> str:
         return f"\x1b[38;5;{COLOURS[number % len(COLOURS)]}m{word}\x1b[0m" if self.colour else word
 
     def characters(self, p: Panel) -> list[str]:
         """The character of each curve of a panel."""
-        free = [c for c in CHARACTERS if c != POINT or all(curve.style != "points" for curve in p.curves)]
-        lines = [curve for curve in p.curves if curve.style != "points"]
+        free = [c for c in CHARACTERS if c != POINT or all(curve.style != "points" for curve in p.every)]
+        lines = [curve for curve in p.every if curve.style != "points"]
         return [POINT if curve.style == "points" else "braille" if self.colour else free[lines.index(curve) % len(free)]
-                for curve in p.curves]
+                for curve in p.every]
 
-    def panel(self, p: Panel, across: Scale, up: Scale, height: int, ticks: Sequence[float], words: Sequence[str]) -> list[str]:
-        figure = self.figure(height, across, up, ticks, words)
+    def panel(self, p: Panel, across: Scale, height: int, left: Ruler | None, right: Ruler | None) -> list[str]:
+        figure, characters = self.figure(height, across, left, right), self.characters(p)
+        for part, ruler in ((p, left), (p.twin, right)):
+            if part and ruler:
+                self.traced(figure, part, across, ruler.scale, characters[:len(part.curves)])
+                characters = characters[len(part.curves):]
+        return self.built(figure)
+
+    def traced(self, figure: Any, p: Panel, across: Scale, up: Scale, characters: Sequence[str]) -> None:
+        """Draw the curves and the marks of a panel."""
         for x in p.upright:
             if 0 <= (place := across.place(x)) <= 1:
                 figure.line(place, orientation="vertical", style="dotted", pixel=GREY if self.colour else None)
         for y in p.flat:
             figure.line(up.place(y), orientation="horizontal", style="dotted", pixel=GREY if self.colour else None)
-        for c, character in sorted(zip(p.curves, self.characters(p), strict=True), key=lambda each: each[0].style == "points"):
+        for c, character in sorted(zip(p.curves, characters, strict=True), key=lambda each: each[0].style == "points"):
             colour = COLOURS[c.number % len(COLOURS)]
             for x, *ends in c.bars:
                 if bar := clipped(*((across.place(x), up.place(end)) for end in ends)):
@@ -105,7 +123,6 @@ class TerminalDrawing:
                 self.signal(figure, xs, ys, character, colour, c.style != "points")
         for mark in p.marks:
             self.mark(figure, mark, across, up)
-        return self.built(figure)
 
     def mark(self, figure: Any, mark: Mark, across: Scale, up: Scale) -> None:
         x, y = across.place(mark.x), up.place(mark.y)
@@ -117,7 +134,7 @@ class TerminalDrawing:
         signal = figure.signal(x, y, marker=marker)
         figure.draw(signal.lines() if lines and len(x) > 1 else signal)
 
-    def figure(self, height: int, across: Scale, up: Scale, ticks: Sequence[float], words: Sequence[str]) -> Any:
+    def figure(self, height: int, across: Scale, left: Ruler | None, right: Ruler | None = None) -> Any:
         """An empty frame with its ticks, the axes from 0 to 1."""
         figure = self.plotext.figure
         figure.clear()
@@ -125,10 +142,12 @@ class TerminalDrawing:
         figure.theme("colorless")
         figure.plot_size(self.width, height)
         flat = across.ticks(max(2, self.width // 12))
-        for axis, positions, names in (("x", [across.place(t) for t in flat], labels(flat)),
-                                       ("y", [up.place(t) for t in ticks], words)):
-            figure.ruler(axis).lim(0, 1)
-            figure.ruler(axis).ticks(positions, list(names))
+        figure.ruler("x").lim(0, 1)
+        figure.ruler("x").ticks([across.place(t) for t in flat], labels(flat))
+        for side, ruler in (("left", left), ("right", right)):
+            if ruler:
+                figure.ruler("y", side).lim(0, 1)
+                figure.ruler("y", side).ticks([ruler.scale.place(t) for t in ruler.ticks], ruler.words)
         return figure
 
     def built(self, figure: Any) -> list[str]:
@@ -140,12 +159,11 @@ class TerminalDrawing:
     def contour(self, picture: Picture, c: Contour, height: int) -> Iterator[str]:
         """Lines of equal value, and arrows that point where the value grows."""
         across, up = Scale(c.x[0], c.x[-1]), Scale(c.y[0], c.y[-1])
-        ticks = up.ticks(max(2, height // 4))
-        figure = self.figure(height, across, up, ticks, labels(ticks))
+        figure = self.figure(height, across, Ruler(height // 2, up))
         for k, lines in enumerate(level_lines(c, across, up)):
             for line in lines:
                 self.signal(figure, line[:, 0].tolist(), line[:, 1].tolist(), "braille", shade(k, len(c.levels)), True)
-        for mark in c.marks:
+        for mark in (*c.marks, *(Mark("data", x, y) for x, y, _ in c.points)):
             self.mark(figure, mark, across, up)
         for x, y, turn in sparse(c, across, up, self.width, height):
             self.signal(figure, [x], [y], ARROWS[turn], GREY, False)

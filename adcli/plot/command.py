@@ -1,11 +1,14 @@
 """The verb plot: outputs and their derivatives drawn against one input, or contours against two."""
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import click
 
 from adcli.command.options import (
+    RESULT_OPTIONS,
     fmt_option,
     format_option,
     of_option,
@@ -14,26 +17,39 @@ from adcli.command.options import (
     program_options,
     quiet_option,
     takes,
+    together,
 )
-from adcli.command.usage import WHAT, WHERE, Command, WholeNumber
-from adcli.input.settings import Options
+from adcli.command.usage import WHAT, WHERE, WRITTEN, Command, OneOf, WholeNumber
+from adcli.input.settings import ResultOptions, names
+from adcli.lang.ir import Param, Var
 from adcli.output.numbers import number_format
+from adcli.output.streams import say
 from adcli.pictures.destinations import write_picture
-from adcli.pictures.picture import FORMATS, require_package
+from adcli.pictures.files import THEMES
+from adcli.pictures.picture import FORMATS, require_package, size_of
 from adcli.plot.ranges import HIGHEST, from_text
-from adcli.task.rules import require_fit
+from adcli.rows.sample_columns import whole_table
+from adcli.tables.sources import locations
+from adcli.tables.streams import BadTable
+from adcli.task.rules import SAMPLES, require_fit
+
+COLUMNS = (*SAMPLES, "na", "missing")
+"""Options about the columns of --data."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlotOptions(Options):
+class PlotOptions(ResultOptions):
     """The options of plot."""
 
     derivatives: int
     points: int | None
-    fmt: str | None
+    against: str | None
+    right: str | None
     title: str | None
     logx: bool
     logy: bool
+    size: str | None
+    theme: str
 
 
 @click.command("plot", cls=Command,
@@ -48,9 +64,17 @@ class PlotOptions(Options):
              " declared range.")
 @option(WHERE, "--points", type=WholeNumber(2, 100_000), metavar="N",
         help="Values of each input that varies (default: 401, for contours 101).")
+@RESULT_OPTIONS["data"](help="Points over the curves or the map: a table with columns named as the inputs that vary and as"
+                             " outputs.")
+@together(*(RESULT_OPTIONS[name]() for name in COLUMNS))
+@option(WHAT, "--against", metavar="v", help="Draw the other outputs against this one: a parametric curve.")
+@option(WHAT, "--right", metavar="v,…", help="Outputs with an axis of their own, at the right.")
 @option(WHAT, "--title", metavar="TEXT", help="Line above the picture (default: the inputs that do not vary).")
 @option(WHAT, "--logx", is_flag=True, help="Logarithmic horizontal axis.")
 @option(WHAT, "--logy", is_flag=True, help="Logarithmic vertical axis of the outputs.")
+@option(WRITTEN, "--size", metavar="SIZE",
+        help="16x10cm, 6x4in, or 800x600 in pixels; in characters 100x30, columns and lines.")
+@option(WRITTEN, "--theme", type=OneOf("theme", tuple(THEMES)), default="light", show_default=True, help="Colours of a file.")
 @format_option(FORMATS, "Kind of picture, or csv for the numbers (default: by the suffix of -o FILE; else text).")
 @fmt_option
 @output_option
@@ -64,15 +88,39 @@ def command(options: PlotOptions) -> int:
     (matplotlib).
     """
     from adcli.lang.lower.frontend import parse_source
-    from adcli.plot.plots import pictured
+    from adcli.plot.plots import Wanted, pictured
     require_package(options.form)
-    program, number = parse_source(options.source), number_format(options.fmt, False)
     require_fit(options, "plot")
+    options.refuse(["derivatives"] if options.against else [], "and --against cannot be used together")
+    size = None if options.size is None else size_of(options.size)
+    program, number = parse_source(options.source), number_format(options.fmt, False)
     for note in program.notes:
         options.remark(note)
-    setting = from_text(program, options.at, options.points, options.remark).logarithmic(options.logx, options.logy)
-    picture = pictured(setting, options.outputs, options.derivatives)
+    setting = from_text(program, options.at, options.points, options.remark)
+    setting = setting.logarithmic(options.logx, options.logy, options.against)
+    asked = Wanted(options.outputs, options.derivatives, options.against, names(options.right, "--right") or ())
+    try:
+        if options.data:
+            asked = asked.with_data(program, setting, lambda across, outputs: columns(across, outputs, options))
+    except BadTable as fault:
+        say(fault)
+        return 5
+    picture = replace(pictured(setting, asked), size=size, theme=options.theme)
     if options.title is not None:
         picture = replace(picture, title=options.title)
     write_picture(picture, options.form, options.output, number)
     return 0
+
+
+def columns(across: Sequence[str], outputs: Sequence[str], options: PlotOptions) -> Mapping[str, list[float]]:
+    """Columns of the tables of --data, all rows; NaN for outputs that are none. BadTable where one is missing or a cell is no
+    number."""
+    found: dict[str, list[float]] = {name: [] for name in (*across, *outputs)}
+    for there in locations(options.data, options.remark):
+        read, faults = whole_table(there.opened(), options).read([
+            *(Param(Var(name), name) for name in across), *(Param(Var(name), name, math.nan) for name in outputs)])
+        for fault in faults.values():
+            raise fault
+        for name, column in zip(found, read, strict=True):
+            found[name] += column if len(column) == len(read[0]) else [math.nan] * len(read[0])
+    return found

@@ -29,12 +29,12 @@ class Setting(NamedTuple):
     log_x: bool = False
     log_y: bool = False
 
-    def logarithmic(self, x: bool, y: bool) -> Setting:
-        """The setting with logarithmic axes. AdError where that is not possible."""
+    def logarithmic(self, x: bool, y: bool, against: str | None = None) -> Setting:
+        """The setting with logarithmic axes, of which an output `against` may be one. AdError where that is not possible."""
         if (x or y) and len(self.ranges) > 1:
             raise AdError("contours have linear axes", help="vary one input for ⟦--logx⟧ and ⟦--logy⟧")
         low, high = sorted(self.ranges[0].ends)
-        if x and low <= 0:
+        if x and low <= 0 and against is None:
             raise AdError(f"a logarithmic axis has positive numbers, and {self.ranges[0].name} begins at {shortest(low)}",
                           help=f"write ⟦--at {self.ranges[0].name}={shortest(max(high, 1.0) / 1000)}:{shortest(max(high, 1.0))}⟧")
         return self._replace(log_x=x, log_y=y)

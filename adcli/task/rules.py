@@ -135,7 +135,11 @@ RULES: dict[str, tuple[Refusal, ...]] = {
         Refusal("tangent cotangent fmt", "needs ⟦--at⟧", {"at": ()}),
         Refusal("tangent", "is no seed of ⟦--stage⟧ {stage}", {"stage": "reverse"}),
         Refusal("cotangent", "is no seed of ⟦--stage⟧ {stage}", {"stage": "forward"})),
-    "plot": (Refusal("fmt", "needs --format csv", {"form": ("text", "svg", "png", "pdf")}),),
+    "plot": (
+        Refusal("fmt", "needs --format csv", {"form": ("text", "svg", "png", "pdf")}),
+        Refusal("theme", "needs a file: -o picture.svg, .png or .pdf", {"form": ("text", "csv")}),
+        Refusal("data right title size", "has no effect on --format csv, the numbers of the curves", {"form": "csv"}),
+        Refusal((*SAMPLES, "na", "missing"), "needs a table: --data FILE", {"data": ()})),
     "show": (Refusal("wrt of", "needs --stage forward or reverse", {"derived": False}),),
     "fmt": (
         Refusal("exact_order", "has no meaning for fmt, which changes no order"),

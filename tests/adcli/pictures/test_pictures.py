@@ -245,8 +245,9 @@ def test_files_are_the_same_each_time_and_well_formed(args, tmp_path):
     tree = ElementTree.fromstring(text)
     links = [v for e in tree.iter() for k, v in e.attrib.items() if k.rpartition("}")[2] in ("href", "src")]
     assert all(link.startswith(("#", "data:")) for link in links)
-    words = " ".join(e.text or "" for e in tree.iter() if e.tag.endswith("text"))
-    assert re.search(r"\bv\b", words) and re.search(r"\bx\b", words)
+    assert not re.search("<text|font-family|<style.*font", text)   # letters are outlines: no reader's font is asked for
+    (says,) = [e.text for e in tree.iter() if e.tag.endswith("description")]
+    assert re.match(r"v\b.* against x", says) and b"/FontFile" in (tmp_path / "a.pdf").read_bytes() + b"/FontFile3"
 
 
 @pytest.mark.engine
@@ -255,7 +256,19 @@ def test_names_are_text_whatever_they_look_like(tmp_path):
     there = tmp_path / "a.svg"
     assert adcli("plot", "-e", "αβ_1 = x < 0 ? 1 : 2", "--at", "x=-1:1", "-o", there).code == 0
     words = [e.text for e in ElementTree.fromstring(there.read_text(encoding="utf-8")).iter() if e.text]
-    assert "αβ_1" in words and "○ jump at x = 0: x < 0" in words
+    assert "αβ_1, dαβ_1/dx against x; ○ jump at x = 0: x < 0" in words
+
+
+@pytest.mark.engine
+def test_the_size_and_the_theme_of_a_file(tmp_path):
+    image, there = pytest.importorskip("matplotlib.image"), tmp_path / "a.png"
+    for size, shape, theme, ground in (("800x600", (600, 800), "light", 1.0), ("3x2in", (320, 480), "dark", 21 / 255)):
+        made = ["--derivatives", 0, "--size", size, "--theme", theme, "-o", there]
+        assert adcli("plot", "-e", "v = x", "--at", "x=0:1", *made).code == 0
+        pixels = image.imread(there)
+        assert pixels.shape[:2] == shape and pixels[0, 0, 0] == pytest.approx(ground, abs=1e-3)
+    ended = adcli("plot", "-e", "v = x", "--at", "x=0:1", "--derivatives", 4, "--size", "3x3cm", "-o", there)
+    assert ended.code == 2 and "does not fit its size" in ended.err and "help: make it larger" in ended.err
 
 
 @pytest.mark.engine

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 from itertools import pairwise
 
@@ -11,8 +12,10 @@ from adcli.lang.lower.frontend import parse
 from command import adcli, succeeds
 from session_seed import drawn, half
 
+from adcli import compile
+from adcli.pictures.scales import vertical
 from adcli.pictures.terminal import text
-from adcli.plot.plots import picture
+from adcli.plot.plots import Wanted, picture
 
 ROOT2 = math.sqrt(2)
 PLACES = [
@@ -199,8 +202,75 @@ def test_logarithmic_axes_and_a_title():
     assert adcli("plot", "-e", "v = x", "--at", "x=0:5", "--logx").err == (
         "adcli: error: a logarithmic axis has positive numbers, and x begins at 0.0\nhelp: write --at x=0.005:5.0\n")
     assert adcli("plot", "-e", "v = x*y", "--at", "x=1:5,y=1:2", "--logy").code == 2
-    drawn_picture = picture(parse("v = 1/x"), {"x": (1.0, 1e4)}, derivatives=0, points=5, logx=True, logy=True)
+    drawn_picture = picture(parse("v = 1/x"), {"x": (1.0, 1e4)}, Wanted(order=0), 5, logx=True, logy=True)
     assert drawn_picture.log_x and drawn_picture.panels[0].log and len(drawn_picture.table.rows) == 5
+
+
+def test_a_parametric_curve_is_that_of_its_outputs():
+    got = picture(parse("x = cos(t); y = sin(t); z = abs(cos(t))"), {"t": (0.0, 6.5)}, Wanted(against="x"))
+    (panel,), (y, z) = got.panels, got.panels[0].curves
+    assert got.x_name == "x" and [c.number for c in (y, z)] == [0, 1] and got.table.names == ("t", "x", "y", "z", "status")
+    assert all(a * a + b * b == pytest.approx(1) for a, b in zip(y.x, y.y, strict=True)) and z.y == tuple(map(abs, z.x))
+    assert [(m.kind, m.x) for m in panel.marks] == [("kink", pytest.approx(0, abs=1e-12))] * 2
+    jump = picture(parse("x = floor(t); y = t"), {"t": (0.5, 1.5)}, Wanted(against="x")).panels[0]
+    assert [(m.kind, m.x, round(m.y, 9)) for m in jump.marks] == [("jump", 0, 1), ("jump", 1, 1), ("value", 1, 1)]
+    assert sum(v != v for v in jump.curves[0].y) == 1
+
+
+def test_outputs_with_an_axis_at_the_right():
+    program = parse("a = sin(x); b = 1000*x; c = 2000*x")
+    (value, slope) = picture(program, {"x": (0.0, 3.0)}, Wanted(right=["b", "c"])).panels
+    for panel, names in ((value, ["a", "b", "c"]), (slope, ["da/dx", "db/dx", "dc/dx"])):
+        assert [c.name for c in panel.every] == names and [c.number for c in panel.every] == [0, 1, 2]
+        assert len(panel.curves) == 1 and vertical(panel).high < 2 and vertical(panel.twin).high > 900
+    lines = text(picture(program, {"x": (0.0, 3.0)}, Wanted(["a", "b"], 0, right=["b"]))).splitlines()
+    assert lines[0].split() == ["⠤⠤", "a", "•", "b", "(right)"] and any(line.startswith("  1┤") for line in lines)
+    assert any(line.endswith("├2000") for line in lines) and {max(map(line.rfind, "│├")) for line in lines} <= {-1, 75}
+
+
+DATA = "t,v,other\n0.5,1,a\n1,2.5,b\n"
+
+
+def test_data_are_points_over_curves_and_maps(tmp_path):
+    (tmp_path / "d.csv").write_text(DATA)
+    given = {"t": [0.5, 1.0], "v": [1.0, 2.5]}
+    (panel,) = picture(parse("v = t**2; w = t"), {"t": (0.0, 2.0)}, Wanted(order=0, data=given)).panels
+    assert [(c.name, c.number, c.style) for c in panel.curves[2:]] == [("v, data", 0, "points")]
+    assert (panel.curves[2].x, panel.curves[2].y) == ((0.5, 1.0), (1.0, 2.5))
+    curve = ["plot", "-e", "v = t**2", "--at", "t=0:2", "--derivatives", 0, "--data"]
+    shown = succeeds(*curve, tmp_path / "d.csv").out
+    assert "• v, data" in shown and "• v, data" in succeeds(*curve, "-", stdin=DATA.encode()).out
+    assert view(compile("v = t**2").plot(t=(0.0, 2.0), derivatives=0, data=given)) == shown
+    c = picture(parse("f = t*v"), {"t": (0.0, 2.0), "v": (0.0, 3.0)}, Wanted(order=0, data=given), 9).contour
+    assert c.points == ((0.5, 1.0, pytest.approx(math.nan, nan_ok=True)), (1.0, 2.5, pytest.approx(math.nan, nan_ok=True)))
+
+
+def view(picture_view):
+    return str(picture_view).removesuffix("\n") + "\n"
+
+
+@pytest.mark.parametrize("table, args, code, says", [
+    ("s,v\n1,2\n", "", 5, "d.csv:1: no column 't'"), ("t,v\n1,2\n2,x\n", "", 5, "d.csv:3: column 'v': 'x' is not a number"),
+    ("t,y\n1,2\n", "", 2, "--data has no column with the name of an output: v, w\nhelp: rename one: --rename COLUMN=v"),
+    ("t,v\n1,\n", "", 5, "help: --missing nan"), (None, "--data absent.csv", 2, "absent.csv"),
+    (None, "--size big", 2, "--size 'big' is not a width and a height\nhelp: write --size 16x10cm"),
+    (None, "--size 1e3x5", 2, "is not a width"), (None, "--size 900x900in -o a.svg", 2, "1 to 100 inches"),
+    (None, "--size 16x10cm", 2, "a picture in characters has columns and lines"), (None, "--size 5x5", 2, "too narrow"),
+    (None, "--theme dark", 2, "--theme needs a file"), (None, "--theme drak", 2, "dark"),
+    (None, "--right v,w", 2, "--right takes every output"),
+    (None, "--right u", 2, "no output 'u'"),
+    (None, "--against u", 2, "no output 'u'"), (None, "--against v --of v", 2, "no output is left to be drawn against v"),
+    (None, "--against v --derivatives 1", 2, "--derivatives and --against cannot be used together"),
+    (None, "--rename a=b", 2, "--rename needs a table"),
+    (None, "--format csv --right w", 2, "--right has no effect on --format csv"),
+    (None, "--at c=0:1 --right w --of v", 2, "no output 'w'|--right is for curves"),
+])
+def test_what_is_wrong_with_a_picture(table, args, code, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "d.csv").write_text(table or "")
+    more = ["--data", "d.csv"] if table else args.split()
+    ended = adcli("plot", "-e", "input t, c = 1; v = c*t**2; w = t", "--at", "t=0:2", *more)
+    assert ended.code == code and not ended.out and re.search(says, ended.err), ended.err
 
 
 def test_python_has_the_same_faults():
