@@ -177,9 +177,10 @@ def compared(asked: PosedFit, found: Fitted, source: Source, options: FitOptions
     """The table of --against. AdError where a parameter is one of no model, or another model has no fit; BadTable where a row is
     bad."""
     rivals, known = [rival(model_name(source), asked.fit, found)], {*asked.declared}
+    one = options.y or (str(asked.wanted[0].observed) if len(asked.wanted) == 1 else None)   # whatever another output is called
     for text in options.against:
         other = read_source(None, (text,)) if is_formula(text) else read_source(text, ())
-        posed_other = posed(replace(options, of=None, uncertainties=None), other, tables)
+        posed_other = posed(replace(options, of=None, uncertainties=None, y=one), other, tables)
         fitted = answered(posed_other, options)
         if fitted is None or not fitted.converged:
             raise AdError(f"the fit of {model_name(other)} has not converged", help="give starts nearer to its solution")

@@ -58,6 +58,13 @@ def test_counts_are_compared_by_the_ratio_of_likelihoods() -> None:
     assert other["p"] == pytest.approx(stats.chi2.sf(other["χ²"], 4))
 
 
+def test_an_output_of_another_name_is_compared_with_the_same_column() -> None:
+    both = [succeeds("fit", "-e", "y = a + b*x", "--against", other, "--params", "a=1,b=1,c=0", "--format", "json", stdin=ROWS)
+            for other in ("a + b*x + c*x**2", "y = a + b*x + c*x**2")]
+    one, other = (json.loads(ended.out)["models"][1] for ended in both)
+    assert one | {"model": ""} == other | {"model": ""}
+
+
 def test_a_comparison_is_a_table_in_every_format() -> None:
     text = succeeds(*LINE, "--y", "y", stdin=ROWS).out
     assert "# models, each tested against the first" in text and "param c" not in text
