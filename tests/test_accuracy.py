@@ -14,6 +14,7 @@ from adcli.lang.ir.special_rows import DERIVATIVES
 from adcli.lang.lower.frontend import parse
 from back_ends import values
 from one_operation import REAL, orders, program
+from session_seed import half
 
 MAGNITUDES = (1e-300, 1e-100, 1.1e-17, 1e-9, 1.3e-4, 0.013, 0.31, 0.71, 1 - 2 ** -10, 1 - 2 ** -40, 1 + 2 ** -40,
               1.4616321449683622, 1.61, 2.37, 5.3, 10.4, 19.5, 25.03, 80.1, 350.2, 701.3, 1.7e4, 1e9, 1e16, 1e100, 1e300)
@@ -34,9 +35,9 @@ def grid(op: Primitive, names: list[str]) -> list[dict[str, float]]:
     return [{n: x * r.choice((1, -1)) for n, x in zip(names, xs, strict=True)} for xs in chosen]
 
 
-@pytest.mark.parametrize(("op", "static"), [
+@pytest.mark.parametrize(("op", "static"), half([
     pytest.param(op, static, id=op.name + (f" {static}" if op.static else ""))
-    for op in REAL if op.pieces != "step" for static in STATIC.get(op.name, (0,))])
+    for op in REAL if op.pieces != "step" for static in STATIC.get(op.name, (0,))]))
 def test_derivatives_keep_their_digits(op: Primitive, static: int | tuple[int, ...]):
     p = program(op, static)
     names = [x.name for x in p.params]

@@ -9,6 +9,7 @@ import sys
 import pytest
 from allowed_skips import VARIABLE, refused
 from places import ROOT
+from session_seed import each_choice
 
 TEST = """
 import pytest
@@ -29,10 +30,11 @@ def test_a_reason_begins_as_a_line_that_says_why() -> None:
         refused([], "no package mars\n")
 
 
-@pytest.mark.parametrize("workers", ["0", "1"])
-@pytest.mark.parametrize("allowed, code", [("", 1), ("no package moon: far\n", 1),
-                                           ("no package moon: far\ncould not import 'no_such': new\n", 0), (None, 0)])
-def test_a_run(allowed: str | None, code: int, workers: str, tmp_path: pathlib.Path) -> None:
+@pytest.mark.parametrize(("case", "workers"), each_choice(
+    [("", 1), ("no package moon: far\n", 1), ("no package moon: far\ncould not import 'no_such': new\n", 0), (None, 0)],
+    ["0", "1"]))
+def test_a_run(case: tuple[str | None, int], workers: str, tmp_path: pathlib.Path) -> None:
+    allowed, code = case
     (tmp_path / "test_it.py").write_text(TEST)
     (tmp_path / "conftest.py").write_text("from allowed_skips import pytest_sessionfinish\n")
     (tmp_path / "pytest.ini").write_text("[pytest]\n")

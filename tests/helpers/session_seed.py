@@ -27,9 +27,13 @@ def drawn(*words: object) -> random.Random:
     return random.Random("/".join(map(str, (session_seed(), *words))))
 
 
+def part(rows: Sequence[Row], of: int) -> Sequence[Row]:
+    """One row in so many of a long table that takes long to run; another run may take others."""
+    return rows if WHOLE in os.environ else rows[session_seed() % of::of]
+
+
 def half(rows: Sequence[Row]) -> Sequence[Row]:
-    """Every second row of a long table that takes long to run; another run may take the others."""
-    return rows if WHOLE in os.environ else rows[session_seed() % 2::2]
+    return part(rows, 2)
 
 
 def each_choice(*tables: Sequence[Any]) -> list[tuple[Any, ...]]:

@@ -21,7 +21,7 @@ from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program
 from loop_programs import LOOPS, given
 from native_tensors import assert_same_bits
-from session_seed import half
+from session_seed import part
 
 from adcli.task.native import HASTE
 
@@ -120,7 +120,7 @@ def test_too_little_memory_leaves_code_made_in_haste_and_a_defect_is_said(fault:
             kernel(at)
 
 
-@pytest.mark.parametrize("name", half(half(["recurrent net", "in logarithms", "Kalman filter", "heat"])))
+@pytest.mark.parametrize("name", part(["recurrent net", "in logarithms", "Kalman filter", "heat"], 4))
 def test_the_bits_are_the_same(name: str) -> None:
     """Of values and adjoints, where numbers are usual and where they are not."""
     made, r = LOOPS[name], Random(7)

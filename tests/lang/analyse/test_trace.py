@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import one_operation
 import pytest
@@ -17,15 +18,20 @@ from places import DATA
 from session_seed import half
 
 
+@lru_cache(1)
+def derived(program: Program, *wrt: str) -> tuple[Program, Program]:
+    """The forward and the reverse program, for all points in turn."""
+    return drop_zero_seeds(tangents(program, wrt)), drop_zero_seeds(adjoints(program, wrt))
+
+
 def check_totals(program: Program, at: dict[str, float], tangent: dict[str, float], cotangent: dict[str, float]) -> None:
     """Every tangent and adjoint at the ends of the trace is what the forward or reverse program gives, bit for bit."""
     wrt = list(tangent)
     trace = traced(program, at, wrt, tangent, cotangent)
-    forward, reverse = tangents(program, wrt), adjoints(program, wrt)
+    forward, reverse = derived(program, *wrt)
     seeds = {p.name: given[p.seed] for derived, given in ((forward, tangent), (reverse, cotangent))
              for p in derived.params if p.seed}
-    pushed = evaluate(drop_zero_seeds(forward), {**at, **seeds}, FLOAT)
-    pulled = evaluate(drop_zero_seeds(reverse), {**at, **seeds}, FLOAT)
+    pushed, pulled = (evaluate(p, {**at, **seeds}, FLOAT) for p in (forward, reverse))
     outputs = program.results
     for r, d in zip(outputs, forward.results[len(outputs):], strict=True):
         assert bits(total(trace.tangents, r.atom)) == bits(pushed[d.name]), (r.name, at)

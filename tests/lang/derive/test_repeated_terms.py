@@ -8,7 +8,7 @@ import pytest
 from adcli.lang.derive.repeated_terms import OTHERS, UNKNOWNS, repeated
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.lower.frontend import parse
-from session_seed import fixed
+from session_seed import fixed, half
 
 from adcli.solvers import tensor_functions
 from adcli.solvers.functions import ScalarVectorFunction
@@ -29,7 +29,7 @@ def written(r: random.Random, terms: int = 300, unknowns: int = 12) -> str:
     return "\n".join([*lines, "output v, w"])
 
 
-@pytest.mark.parametrize("number", range(2))
+@pytest.mark.parametrize("number", half(range(2)))
 def test_terms_of_a_shape_are_one_statement(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     program = parse(written(fixed("terms", number)))
     names = [p.name for p in program.params if p.name != "a"]
