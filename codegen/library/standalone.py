@@ -23,7 +23,7 @@ from adcli.codegen.nests.fusion import joined, needed
 from adcli.codegen.nests.layout import conditions_of, homes, placed, plain, size_parameters, work_slots
 from adcli.codegen.nests.recurrences import StepLoop
 from adcli.codegen.nests.schedule_cost import cost
-from adcli.codegen.nests.steps import ModuleStep, divided
+from adcli.codegen.nests.steps import ModuleStep, divided, of_its_own
 from adcli.codegen.rows.frames import FunctionWriter
 from adcli.codegen.rows.llvm import Module
 from adcli.lang.ir import Lit, Program, Result, Var
@@ -66,7 +66,7 @@ def emit(program: Program, lanes: int, name: str, fast: bool = False, visible: s
 
 def beside(step: ModuleStep) -> list[Var]:
     """Tensors in memory while a step is run, besides its results."""
-    places = [x.place for x in (step, *step.each) if x.place is not None]
+    places = [v for x in (step, *step.each) for v in of_its_own(x)]
     return places if step.loop is None else [*step.loop.own, *places]
 
 

@@ -2,7 +2,8 @@
 whole numbers, on numbers, and on registers of them. `writer` writes them in LLVM IR.
 
 Every element is made by the operations of the C, in their order (Golub and Van Loan, Matrix Computations, 4th edition, 3.4, 4.2
-and 3.1): blocks change only what is done meanwhile with others.
+and 3.1): blocks change only what is done meanwhile with others. A transposed matrix of more than TINY_ROWS rows is not eliminated
+as it is in C: the factor of the matrix itself serves for it too.
 """
 
 ALGORITHMS = """
@@ -103,73 +104,96 @@ def substituted(n, row, step, turn, divides, m, width, x):    # by blocks of row
             high = n if turn > 0 else n - end
             updated(low, high, n, m, row, step, start, turn, 0, width, x, x)
 
-def replaced(n, columns, room, row, step, turn, m, x, c):    # x after both substitutions with a turn of 0, by groups of columns
+def replaced(n, columns, room, row, step, turn, m, b, x, c, order):    # b, substituted by groups of columns; with a
+    back = 1 if turn == 0 and row == 1 else 0                      # turn of 0 in both ways, for a transposed matrix ordered last
     for first in range(0, columns, room):
         count = min(columns - first, room)
         width = (count + LANES - 1)//LANES*LANES
         for i in range(0, n):
             c[i*width + width - LANES:] = 0.0
+            k = i if back > 0 else int(order[i])
             for j in range(0, count):
-                c[i*width + j] = x[i*columns + first + j]
+                c[i*width + j] = b[k*columns + first + j]
         if turn == 0:
-            substituted(n, row, step, 1, 0, m, width, c)
-            substituted(n, row, step, -1, 1, m, width, c)
+            substituted(n, row, step, 1, back, m, width, c)
+            substituted(n, row, step, -1, 1 - back, m, width, c)
         else:
             substituted(n, row, step, turn, 1, m, width, c)
         for i in range(0, n):
+            k = int(order[i]) if back > 0 else i
             for j in range(0, count):
-                x[i*columns + first + j] = c[i*width + j]
+                x[k*columns + first + j] = c[i*width + j]
 
-def triangular(n, columns, row, step, turn, m, b, x, a):
+def counted(n, x):
+    y = 0.0
+    for i in range(0, n):
+        x[i] = y
+        y = y + 1.0
+
+def triangular(n, columns, row, step, turn, m, b, x, a, c):
     width = (n + LANES - 1)//LANES*LANES
-    for k in range(0, n*columns):
-        x[k] = b[k]
     if n > 0 and regular(n, row, step, m, 0 - turn):
-        replaced(n, columns, width, row, step, turn, m, x, a)
+        counted(n, c)
+        replaced(n, columns, width, row, step, turn, m, b, x, a, c)
     else:
         undefined(n*columns, x)
 
 def solve_lower(n, columns, row, step, m, b, x, a, c):
-    triangular(n, columns, row, step, 1, m, b, x, a)
+    triangular(n, columns, row, step, 1, m, b, x, a, c)
 
 def solve_upper(n, columns, row, step, m, b, x, a, c):
-    triangular(n, columns, row, step, -1, m, b, x, a)
+    triangular(n, columns, row, step, -1, m, b, x, a, c)
 
-def solve(n, columns, row, step, m, b, x, a, c):
+def factored(n, m, a, f, kept):    # a after elimination, in f the order of rows; its sign, 0 for a pivot that is 0, else 2
     width = (n + LANES - 1)//LANES*LANES
-    for k in range(0, n*columns):
-        x[k] = b[k]
-    copied(n, width, row, step, m, a)
-    good = regular(n, row, step, m, 0)
-    sign = eliminated(n, width, a, columns, x)
-    if n > 0 and good and sign != 0 and regular(n, width, 1, a, 1):
-        replaced(n, columns, width, width, 1, 0, a, x, c)
+    sign = 2
+    if 2 > kept:    # f has none yet
+        copied(n, width, n, 1, m, a)
+        counted(n, f)
+        good = regular(n, n, 1, m, 0)
+        sign = eliminated(n, width, a, 1, f)
+        sign = sign if good else 2
+        if kept > 0:
+            y = 1.0 if sign > 0 else 0.0 - 1.0
+            y = 0.0 if sign == 0 else y
+            f[n] = y + y if sign == 2 else y
+            for i in range(0, n):
+                for j in range(0, n):
+                    f[i*n + j + n + 1] = a[i*width + j]
+    else:
+        sign = int(f[n])
+        copied(n, width, n, 1, at(f, n + 1), a)
+    return sign
+
+def solve(n, columns, row, step, m, b, x, a, c, f, kept):
+    width = (n + LANES - 1)//LANES*LANES
+    sign = factored(n, m, a, f, kept)
+    if n > 0 and sign*sign == 1 and regular(n, width, 1, a, 1):
+        along = 1 if row == 1 else width
+        replaced(n, columns, width, along, width + 1 - along, 0, a, b, x, c, f)
     else:
         undefined(n*columns, x)
 
-def inverse(n, row, step, m, x, a, c):
+def inverse(n, row, step, m, x, a, c, f, kept):
     for i in range(0, n):
         for j in range(0, n):
             x[i*n + j] = 1.0 if i == j else 0.0
-    solve(n, n, row, step, m, x, x, a, c)
+    solve(n, n, row, step, m, x, x, a, c, f, kept)
 
-def det(n, row, step, m, a, c):
+def det(n, row, step, m, a, c, f, kept):
     width = (n + LANES - 1)//LANES*LANES
-    copied(n, width, row, step, m, a)
-    good = regular(n, row, step, m, 0)
-    sign = eliminated(n, width, a, 0, a)
+    sign = factored(n, m, a, f, kept)
     product = 1.0 if sign > 0 else 0.0 - 1.0
     for i in range(0, n):
         product = product*a[i*width + i]
     product = 0.0 if sign == 0 else product
-    return product if good else NAN
+    return NAN if sign == 2 else product
 
-def logdet(n, row, step, m, a, c):
+def logdet(n, row, step, m, a, c, f, kept):
     width = (n + LANES - 1)//LANES*LANES
-    copied(n, width, row, step, m, a)
-    good = regular(n, row, step, m, 0)
-    sign = eliminated(n, width, a, 0, a)
+    sign = factored(n, m, a, f, kept)
     singular = sign == 0
+    good = sign != 2
     total = 0.0
     for i in range(0, n):
         sign = 0 - sign if a[i*width + i] < 0.0 else sign
@@ -293,7 +317,8 @@ def expm(n, row, step, m, x, a, c):    # as `decompositions.exponential`; a is f
         undefined(n*n, x)
 """
 """A matrix has its element i, j at i*row + j*step, so that a transposed one needs no copy; a and c are places for a matrix in
-rows of whole registers. x[k:] is a register of LANES numbers from x[k] on."""
+rows of whole registers, and f for the factor of one, which other operations of the matrix read: with `kept` of 1 it is made
+there, with 2 it is there. x[k:] is a register of LANES numbers from x[k] on."""
 
 TINY = """
 def eliminate():    # the matrix in registers u, under its diagonal the ratios; the sign of the permutation, and its rows in p
@@ -344,7 +369,7 @@ def definite():
         for j in unrolled(k, n):
             good = good and u[k*n + j] - u[k*n + j] == 0.0
 
-def solve(n, columns, row, step, m, b, x, a, c):
+def solve(n, columns, row, step, m, b, x, a, c, f, kept):
     eliminate()
     definite()
     for j in range(0, columns):
@@ -354,7 +379,7 @@ def solve(n, columns, row, step, m, b, x, a, c):
         for i in unrolled(0, n):
             x[i*columns + j] = v[i] if good else NAN
 
-def det(n, row, step, m, a, c):
+def det(n, row, step, m, a, c, f, kept):
     eliminate()
     product = 1.0 if sign > 0 else 0.0 - 1.0
     for i in unrolled(0, n):
@@ -362,7 +387,7 @@ def det(n, row, step, m, a, c):
     product = 0.0 if sign == 0 else product
     return product if good else NAN
 
-def logdet(n, row, step, m, a, c):
+def logdet(n, row, step, m, a, c, f, kept):
     eliminate()
     singular = sign == 0
     total = 0.0

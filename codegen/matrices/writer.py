@@ -13,6 +13,7 @@ import numpy as np
 from adcli.codegen.loops.addresses import Addresses, Environment
 from adcli.codegen.matrices.algorithms import ALGORITHMS, TINY
 from adcli.codegen.nests.schedule import Schedule
+from adcli.codegen.nests.steps import ModuleStep
 from adcli.codegen.rows.instructions import bits
 from adcli.codegen.rows.translator import Translator, Typed
 from adcli.codegen.rows.translator import functions as parsed
@@ -21,13 +22,11 @@ from adcli.lang.evaluate.small_matrices import SMALL
 from adcli.lang.ir import Equation, Lit, Var, shape_of
 from adcli.lang.ir.affine import affine
 from adcli.lang.operations.comprehension import Comprehension, Subscript, constant_body
-from adcli.lang.operations.matrix import NUMBERS, SEARCH, MatrixOperation, matrix_extent, trailing
+from adcli.lang.operations.matrix import FACTORING, NUMBERS, SEARCH, TINY_ROWS, MatrixOperation, matrix_extent, trailing
 
-MOST_TINY = 4
-"""Rows of a matrix that is computed without loops."""
 FUNCTIONS, UNROLLED = map(parsed, (ALGORITHMS, TINY))
-RETURNED = {"regular": "i1", "eliminated": "i64", "logdet": "double", "det": "double", "search": "i64"}
-TENSORS = ("m", "a", "b", "c", "x")
+RETURNED = {"regular": "i1", "eliminated": "i64", "factored": "i64", "logdet": "double", "det": "double", "search": "i64"}
+TENSORS = ("m", "a", "b", "c", "x", "f", "order")
 CONSTANTS = {"NAN": ("0x7FF8000000000000", "double"), "BELOW_ALL": ("0xFFF0000000000000", "double")}
 LIBRARY = {"fabs": "llvm.fabs.f64", "sqrt": "llvm.sqrt.f64", "log": "log"}
 REGISTERS = ("p", "u", "v", "PADE")
@@ -72,7 +71,7 @@ class MatrixWriter(Translator):
     def written(self, stack: str) -> list[str]:
         params = parameters(self.name)
         if self.name in UNROLLED and not self.rows:
-            for rows in range(1, MOST_TINY + 1):
+            for rows in range(1, TINY_ROWS + 1):
                 self.leave(rows, [x for x, _ in params])
         self.run((UNROLLED if self.rows else FUNCTIONS)[self.name].body)
         self.say(self.ended)
@@ -149,6 +148,8 @@ class MatrixWriter(Translator):
             return self.put(f"call i64 @llvm.smin.i64(i64 {given[0]}, i64 {given[1]})"), "i64"
         if name == "at":
             return self.put(f"getelementptr double, ptr {given[0]}, i64 {given[1]}"), "ptr"
+        if name == "int":
+            return self.put(f"fptosi double {given[0]} to i64"), "i64"
         if name == "every":
             bits = self.put(f"bitcast {self.register('i1')} {given[0]} to i{self.lanes}")
             return self.put(f"icmp eq i{self.lanes} {bits}, -1"), "i1"
@@ -171,7 +172,7 @@ def functions(env: Environment, prefix: str, names: Iterable[str]) -> list[str]:
         if name in FUNCTIONS and name not in found:
             found[name] = None
             waiting += [x.func.id for x in ast.walk(FUNCTIONS[name]) if isinstance(x, ast.Call) and isinstance(x.func, ast.Name)]
-    return [in_numbers(env, line) for name in found for rows in range(MOST_TINY + 1) if not rows or name in UNROLLED
+    return [in_numbers(env, line) for name in found for rows in range(TINY_ROWS + 1) if not rows or name in UNROLLED
             for line in MatrixWriter(name, prefix, env, rows).written(env.stack)]
 
 
@@ -181,23 +182,24 @@ def in_numbers(env: Environment, line: str) -> str:
 
 
 def scratch(e: Equation[MatrixOperation]) -> Var:
-    """A place for two matrices in rows of whole registers, of which none has more than 16 lanes."""
+    """A place for two matrices in rows of whole registers, of which none has more than 16 lanes, and for a factor."""
     n = matrix_extent(e)
-    return Var(e.op.name, True, shape=(n * 2, n + 15))
+    return Var(e.op.name, True, shape=(n * 3 + 1, n + 15))
 
 
 # ---------------------------------------------------------------- a step
 
-def matrix_step(env: Environment, e: Equation[MatrixOperation], place: Var | None, stays: bool, prefix: str) -> Addresses:
-    """The function of one operation at all points of its box; `place` is its `scratch`, without it there is one for `SMALL` rows
-    on the stack. Elements that no point writes are 0, or with `stays` what they were."""
+def matrix_step(env: Environment, step: ModuleStep, prefix: str) -> Addresses:
+    """The function of one operation at all points of its box; its `place` is its `scratch`, without it there is one for `SMALL`
+    rows on the stack. Elements that no point writes are 0, or where it `stays` what they were."""
+    e, place, factor = step.equations[0], step.place, step.factor
     op = e.op
     box = Comprehension(ranges=op.ranges, guards=op.guards, write=padded(op.write, e.outs[0]), shape=op.shape, reduction="=",
                         sources=(), body=constant_body(0.0))
     f = Addresses(env, e, Schedule(box, e.args, (), ()))
     if op.name not in FUNCTIONS:   # by a callback
         return f
-    if not stays:
+    if not step.stays:
         f.open_loop(None, "0", f.product([f.number(x)[0] for x in op.shape]), 1, ())
         at = f.put(f"getelementptr {f.scalar}, ptr {f.tensor(e.outs[0])}, i64 {f.frames[-1].index}")
         f.say(f"store {f.scalar} 0.0, ptr {at}")
@@ -215,9 +217,14 @@ def matrix_step(env: Environment, e: Equation[MatrixOperation], place: Var | Non
     columns = [f.product([f.number(x)[0] for x in trailing(e)[1:]])] if right else []
     given = [n, *columns, *(("1", n) if op.transposed else (n, "1")), matrix, *right]
     given += [] if op.name in NUMBERS else [out]
-    most = f.product([n, f.number(matrix_extent(e) + 15)[0]]) if place is not None else SMALL * SMALL
-    given.append(f.tensor(place) if place is not None else f.place(0, f"alloca {f.scalar}, i64 {2 * SMALL * SMALL}"))
+    rows = f.number(matrix_extent(e) + 15)[0]
+    most = f.product([n, rows]) if place is not None else f"{SMALL * SMALL}"
+    given.append(f.tensor(place) if place is not None else f.place(0, f"alloca {f.scalar}, i64 {3 * SMALL * SMALL + SMALL + 1}"))
     given.append(f.place(0, f"getelementptr {f.scalar}, ptr {given[-1]}, i64 {most}"))
+    if op.name in FACTORING:
+        given.append(f.place(0, f"getelementptr {f.scalar}, ptr {given[-1]}, i64 {most}") if factor is None else
+                     f.address(factor.place, padded(factor.at, factor.place), 0)[0])
+        given.append("0" if factor is None else "2" if factor.there else "1")
     call = in_numbers(env, called(op.name, prefix, given))
     if op.name in NUMBERS:
         f.say(f"store {f.scalar} {f.put(call)}, ptr {out}")

@@ -112,7 +112,7 @@ class ModuleText:
     def matrices(self, k: int, step: ModuleStep) -> FunctionWriter:
         """An operation on matrices: in code of its own, or with threads, as the plan chooses, by a callback."""
         def own() -> FunctionWriter:
-            return matrix_step(self.env, step.equations[0], step.place, step.stays, self.name)
+            return matrix_step(self.env, step, self.name)
 
         def callback() -> FunctionWriter:
             return called(self.env, self.env.flag + FLAG, k)

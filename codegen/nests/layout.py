@@ -16,13 +16,11 @@ from adcli.lang.ir import Equation, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted
 from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.operations.elementwise import arguments, compact
-from adcli.lang.operations.matrix import MatrixOperation, matrix_extent
+from adcli.lang.operations.matrix import FACTORING, MatrixOperation, matrix_extent
 from adcli.lang.operations.recurrence import Recurrence
 from adcli.lang.operations.recurrence import loops as loops_of
 from adcli.lang.sizes.all_sizes import SizeConditions, size_conditions
 
-SCRATCH = ("solve", "inverse", "logdet", "det")
-"""The operations that need a matrix beside their result."""
 ALONE: Mapping[Var, Sequence[Var]] = MappingProxyType({})
 
 
@@ -143,4 +141,4 @@ def ordered(x: Affine) -> list[str]:
 def scratch(e: Equation[MatrixOperation]) -> Var | None:
     """The matrix that an operation needs beside its result."""
     n = matrix_extent(e)
-    return Var(e.op.name, True, shape=(n, n)) if e.op.name in SCRATCH else None
+    return Var(e.op.name, True, shape=(n, n)) if e.op.name in FACTORING else None

@@ -24,10 +24,23 @@ from adcli.codegen.nests.schedule_search import schedules
 from adcli.codegen.nests.stepwise import PLAIN, SUM, StepPart, step_parts
 from adcli.codegen.rows.parts import PART_SIZE
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
-from adcli.lang.ir.affine import Affine, affine, floor, greatest, least
+from adcli.lang.ir.affine import Affine, Index, affine, atoms, floor, greatest, least, substituted
 from adcli.lang.operations.comprehension import NEUTRAL, Comprehension, Range, Read, atoms_in, covers
-from adcli.lang.operations.matrix import MatrixOperation, covered_points
+from adcli.lang.operations.matrix import FACTORING, TINY_ROWS, MatrixOperation, covered_points, matrix_extent
 from adcli.lang.operations.recurrence import Recurrence
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """Where a matrix after elimination lies, with the subscripts of a point; `there` once an earlier step has made it."""
+
+    place: Var
+    at: tuple[Affine, ...]
+    there: bool
+
+
+Limits = tuple[Index | str, Affine, Affine]
+"""An index, or the step of a loop, with its range."""
 
 
 @dataclass(slots=True)
@@ -35,7 +48,8 @@ class ModuleStep:
     """Part of a program that runs as a whole: a comprehension with its `schedules`, a recurrence with its `loop` and the steps
     that `each` step of it has, or scalar equations. With `fills` elements may be left that no schedule writes; `stays` says
     that these keep what they have. A step that `calls` is an operation on matrices; in a module that stands alone it may need a
-    `place` for one matrix. A sum over rows that are done in parts has one for what these come to."""
+    `place` for one matrix, and the `factor` of one may be that of several steps. A sum over rows that are done in parts has a
+    place for what these come to."""
 
     equations: Sequence[Equation]
     schedules: Sequence[Schedule] = ()
@@ -43,6 +57,7 @@ class ModuleStep:
     stays: bool = False
     calls: bool = False
     place: Var | None = None
+    factor: Factor | None = None
     loop: StepLoop | None = None
     each: Sequence[ModuleStep] = ()
     block: StepBlock | None = None
@@ -70,7 +85,7 @@ def divided(program: Program, lanes: int, size: int = 8) -> list[ModuleStep]:
             if len(run) == PART_SIZE:
                 steps.append(ModuleStep(run))
                 run = []
-    return steps + ([ModuleStep(run)] if run else [])
+    return with_factors(steps + ([ModuleStep(run)] if run else []))
 
 
 def nested(e: Equation, op: Comprehension, lanes: int, stays: bool, size: int) -> ModuleStep:
@@ -89,6 +104,35 @@ def looped(loop: StepLoop, e: Equation, lanes: int, size: int) -> ModuleStep:
         made = nested(inner, inner.op, lanes, inner.outs[0] in loop.histories, size)
         each.append(replace(made, schedules=hoisted_packing(made.schedules, loop, lanes)))
     return ModuleStep((e,), loop=loop, each=each)
+
+
+def with_factors(steps: list[ModuleStep]) -> list[ModuleStep]:
+    """The steps, with one factor for all operations on a matrix at the same points. Where a loop is checkpointed memory is worth
+    more, and one that may end early has no factors behind its end: there it is only for the operations of one of its steps."""
+    keeps = not any(isinstance(op := s.equations[0].op, Recurrence) and op.checkpoint for s in steps)
+    uses: dict[object, list[tuple[ModuleStep, StepLoop | None, list[Limits]]]] = {}
+    for outer in steps:
+        loop = outer.loop
+        for step in outer.each if loop is not None else [outer]:
+            e = step.equations[0]
+            if isinstance(op := e.op, MatrixOperation) and op.name in FACTORING and not op.guards:
+                over: list[Limits] = [(loop.step, loop.low, loop.high)] if loop is not None else []
+                over += [(r.index, r.low, r.high) for r in op.ranges]
+                by = {x: affine(f"index {n}") for n, (x, _, _) in enumerate(over)}
+                at = [substituted(s, by) if isinstance(s, Affine) else id(step) for s in op.sources[0].subscripts]
+                own = loop if loop is not None and not (keeps and loop.until is None) else None
+                key = e.args[op.sources[0].arg], *at, *[limits[1:] for limits in over], id(own)
+                uses.setdefault(key, []).append((step, loop, over))
+    for group in uses.values():
+        first, loop, over = group[0]
+        inside = int(loop is not None and all(other is loop for _, other, _ in group))
+        n, points = matrix_extent(first.equations[0]), [high - low for _, low, high in over[inside:]]
+        plain = {x for x, _, _ in over}.isdisjoint({a for x in points for a in atoms(x)})
+        if len(group) > 1 and plain and (keeps or not points) and (n.number or TINY_ROWS + 1) > TINY_ROWS:
+            place = Var("factor", True, shape=(*points, n + 1, n + 1))
+            for step, _, over in group:
+                step.factor = Factor(place, tuple([affine(x) - low for x, low, _ in over[inside:]]), step is not first)
+    return steps
 
 
 def hoisted_packing(schedules: Sequence[Schedule], loop: StepLoop, lanes: int) -> list[Schedule]:
@@ -139,7 +183,7 @@ def crossing(program: Program, steps: Sequence[ModuleStep]) -> list[Var]:
 def of_its_own(step: ModuleStep) -> list[Var]:
     """Tensors in memory for a step alone: its place, and hoisted copies."""
     copies = [v for n in step.schedules for _, v in n.hoisted]
-    return [*([] if step.place is None else [step.place]), *copies]
+    return [*([] if step.place is None else [step.place]), *([] if step.factor is None else [step.factor.place]), *copies]
 
 
 def in_blocks(program: Program, steps: list[ModuleStep],

@@ -17,7 +17,7 @@ from adcli.lang.evaluate.small_matrices import SMALL
 from adcli.lang.ir import Equation
 from adcli.lang.ir.affine import value
 from adcli.lang.ir.errors import AdError
-from adcli.lang.operations.matrix import FACTORED, FORMS, NUMBERS, SEARCH, MatrixOperation
+from adcli.lang.operations.matrix import FACTORED, FORMS, NUMBERS, SEARCH, TINY_ROWS, MatrixOperation
 
 INF = float("inf")
 Functions = Mapping[str, Callable[..., Any]]
@@ -65,7 +65,9 @@ def in_doubles(op: MatrixOperation, matrix: np.ndarray, right: np.ndarray | None
         return decompositions.in_doubles(op.name, matrix)
     if op.name == SEARCH and right is not None:
         return searched(matrix, right)
-    m = np.swapaxes(matrix, -1, -2) if op.transposed else matrix
+    small = matrix.shape[-1] <= SMALL
+    by_factor = op.transposed and op.name == "solve" and small and matrix.shape[-1] > TINY_ROWS
+    m = np.swapaxes(matrix, -1, -2) if op.transposed and not by_factor else matrix
     with np.errstate(all="ignore"):
         if op.name == "cholesky":
             m = 0.5 * m + 0.5 * np.swapaxes(m, -1, -2)
@@ -74,8 +76,8 @@ def in_doubles(op: MatrixOperation, matrix: np.ndarray, right: np.ndarray | None
         good = np.isfinite(m).all(axis=(-1, -2))
         m = np.where(good[:, None, None], m, np.eye(m.shape[-1], dtype=m.dtype))
         columns = right[..., None] if right is not None and right.ndim == 2 else right
-        if m.shape[-1] <= SMALL:
-            values = small_matrices.value(op.name, m, columns)
+        if small:
+            values = small_matrices.value(op.name, m, columns, by_factor)
         else:
             values = UNARY[op.name](m) if columns is None else solved(op.name, m, columns)
         values = values if columns is right else values[..., 0]

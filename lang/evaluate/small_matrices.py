@@ -13,37 +13,43 @@ SMALL = 64
 """Rows, at most, of a matrix that compiled code computes with itself; with a larger one LAPACK is faster, its calls included."""
 
 
-def value(name: str, m: np.ndarray, b: np.ndarray | None) -> np.ndarray:
-    """The operation of this name of `adcli.lang.operations.matrix`; `b` is for those with a right-hand side."""
+def value(name: str, m: np.ndarray, b: np.ndarray | None, transposed: bool = False) -> np.ndarray:
+    """The operation of this name of `adcli.lang.operations.matrix`; `b` is for those with a right-hand side, of which `solve` may
+    be with the `transposed` matrix."""
     if name == "cholesky":
         return factor(m)
     if name in ("logdet", "det"):
         return log_determinant(m) if name == "logdet" else determinant(m)
-    if b is None:
-        return solution(m, np.broadcast_to(np.eye(m.shape[-1], dtype=m.dtype), m.shape))
-    return {"solve": solution, "solve_lower": forward, "solve_upper": backward}[name](m, b)
+    if b is None or name == "solve":
+        return solution(m, np.broadcast_to(np.eye(m.shape[-1], dtype=m.dtype), m.shape) if b is None else b, transposed)
+    return {"solve_lower": forward, "solve_upper": backward}[name](m, b)
 
 
-def eliminated(m: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Both after Gauss's elimination with the pivot of greatest absolute value in its column, and the signs of the permutations,
-    0 for a pivot that is 0."""
-    a, x, sign, members = m.copy(), b.copy(), np.ones(len(m)), np.arange(len(m))
+def eliminated(m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The matrices after Gauss's elimination with the pivot of greatest absolute value in its column, with the ratios below the
+    diagonal; the order of their rows; and the signs of the permutations, 0 for a pivot that is 0."""
+    a, sign, members = m.copy(), np.ones(len(m)), np.arange(len(m))
+    order = np.broadcast_to(np.arange(m.shape[-1]), m.shape[:2]).copy()
     for k in range(m.shape[-1]):
         size = np.abs(a[:, k:, k])
         best = k + np.argmax(np.where(np.isnan(size), np.where(np.arange(size.shape[1]) == 0, np.inf, -1), size), axis=1)
-        for rows in a, x:
+        for rows in a, order:
             rows[members, best], rows[:, k] = rows[:, k].copy(), rows[members, best]
         sign[best != k] *= -1
         sign[a[:, k, k] == 0] = 0
-        ratio = a[:, k + 1:, k] / a[:, k, k, None]
-        for rows, first in (a, k + 1), (x, 0):
-            rows[:, k + 1:, first:] -= ratio[:, :, None] * rows[:, k, None, first:]
-    return a, x, sign
+        a[:, k + 1:, k] /= a[:, k, k, None]
+        a[:, k + 1:, k + 1:] -= a[:, k + 1:, k, None] * a[:, k, None, k + 1:]
+    return a, order, sign
 
 
-def solution(m: np.ndarray, b: np.ndarray) -> np.ndarray:
-    a, x, sign = eliminated(m, b)
-    return where(sign != 0, backward(a, x))
+def solution(m: np.ndarray, b: np.ndarray, transposed: bool = False) -> np.ndarray:
+    a, order, sign = eliminated(m)
+    members, unit = np.arange(len(m))[:, None], np.where(np.eye(m.shape[-1], dtype=bool), np.ones((), m.dtype), a)
+    if not transposed:
+        return where(sign != 0, backward(a, forward(unit, b[members, order])))
+    x = np.empty_like(b)
+    x[members, order] = backward(np.swapaxes(unit, 1, 2), forward(np.swapaxes(a, 1, 2), b))
+    return where(sign != 0, x)
 
 
 def backward(m: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -82,7 +88,7 @@ def factor(m: np.ndarray) -> np.ndarray:
 
 
 def log_determinant(m: np.ndarray) -> np.ndarray:
-    a, _, sign = eliminated(m, m[:, :, :0])
+    a, _, sign = eliminated(m)
     pivots = np.diagonal(a, axis1=1, axis2=2)
     total = np.zeros(len(m), m.dtype)
     for k in range(m.shape[-1]):
@@ -92,7 +98,7 @@ def log_determinant(m: np.ndarray) -> np.ndarray:
 
 
 def determinant(m: np.ndarray) -> np.ndarray:
-    a, _, sign = eliminated(m, m[:, :, :0])
+    a, _, sign = eliminated(m)
     product = sign.astype(m.dtype)
     for k in range(m.shape[-1]):
         product *= a[:, k, k]

@@ -52,6 +52,11 @@ FORMS = {**dict.fromkeys(("solve", "solve_lower", "solve_upper", "cholesky", "in
          **dict.fromkeys(("sort", "sort_order"), ("n", "n")), "search": ("n", ""), "transpose": ("mn", "nm")}
 """The extents of the first operand and of the result; that of a solve has the dimensions of its right-hand side."""
 DETERMINANTS = ("logdet", "det")
+FACTORING = ("solve", "inverse", *DETERMINANTS)
+"""The operations that begin with Gauss's elimination."""
+TINY_ROWS = 4
+"""Rows, at most, of a matrix that is eliminated without loops. A system with a larger one transposed is solved with the factor of
+the matrix itself."""
 NUMBERS = frozenset(name for name, (_, made) in FORMS.items() if not made)
 FACTORED = ("eigenvalues", "eigenvectors", "qr_q", "qr_r", "singular_values", "svd_u", "svd_v", "expm", "sort", "sort_order")
 """The operations that NumPy computes at every size, but for exponentials of small matrices."""

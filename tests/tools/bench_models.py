@@ -213,6 +213,22 @@ def model(name: str, draw: Draw, wrt: str, size: int, least: int = 2) -> Row:
     return Row(text, MODELS[name].loss, draw, tuple(wrt.split()), size, least)
 
 
+PROCESS = """
+input length, amp, noise
+param x(N), y(N)
+K(i, j) = amp**2 * exp(-((x(i) - x(j)) / length)**2 / 2) + (i == j ? noise**2 : 0)
+a = solve(K, y)
+q +=! a(i) * y(i)
+L = q / 2 + logdet(K) / 2
+output L
+"""
+
+
+def process(length, amp, noise, x, y):
+    K = amp**2 * jnp.exp(-(((x[:, None] - x) / length) ** 2) / 2) + noise**2 * jnp.eye(len(x))
+    return (jnp.linalg.solve(K, y) @ y + jnp.linalg.slogdet(K)[1]) / 2
+
+
 LENNARD_JONES = """
 input x0(N, 3), v0(N, 3), s, e
 param h, int32 T
@@ -376,6 +392,8 @@ ROWS: dict[str, Row] = {
     "Gaussian process, 20": model("gaussian_process", lambda r, n: {
         "length": np.array([0.8]), "amp": 1.1, "noise": 0.3, "x": r.normal(size=(n, 1)), "y": r.normal(size=n)},
                                   "length amp noise", 20),
+    "Gaussian process by solve": Row(PROCESS, process, lambda r, n: {
+        "length": 0.8, "amp": 1.1, "noise": 0.3, "x": r.normal(size=n), "y": r.normal(size=n)}, ("length", "amp", "noise"), 60),
     "Lennard-Jones": Row(LENNARD_JONES, lennard_jones, lennard_jones_draw, ("x0", "v0", "s", "e"), 64, 4),
     "gathered elements": Row("input x(N), int32 at(E); s +=! tanh(x(at(e))); L = s; output L", gathered, lambda r, n: {
         "x": r.normal(size=n // 10), "at": r.integers(0, n // 10, n)}, ("x",), 1_000_000, 50),

@@ -21,10 +21,19 @@ V = inverse(A)
 D = det(A)
 E = expm(A)
 Y = solve(S, c)
+q(t) = logdet(S(t))
 z(m) = logdet(S(k(m)))
+h(0) = 0
+for t in 0:T {
+    G(t, i, j) = S(t, i, j) + h(t)
+    r(t) = solve(transpose(G(t)), c(t))
+    g(t) = det(G(t))
+    h(t + 1) = h(t) + r(t, 0) / (1 + abs(g(t)))
+    y(t) = solve(G(t), r(t))
+}
 w(2*t) = solve_lower(S(t), c(t))
 u = solve_upper(transpose(L), b)
-output x, X, L, l, V, D, E, Y, z, w, u
+output x, X, L, l, V, D, E, Y, q, z, w, u, h, y
 """
 
 
@@ -40,7 +49,7 @@ def kernel() -> TensorKernel:
     return compile_tensors(parse(TEXT))
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 7, 17, SMALL, SMALL + 6])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 7, 17, SMALL, SMALL + 6])
 def test_native_code_has_the_numbers_of_the_reference(kernel: TensorKernel, n: int) -> None:
     """Those of small matrices, which it computes without LAPACK, to the bit, with pivots all over the place."""
     at = points(n)
@@ -75,6 +84,32 @@ def test_blocks_of_registers_change_no_bit(lanes: int) -> None:
         at = points(n) | {"A": np.random.default_rng(lanes).normal(size=(n, n))}
         expected, found = evaluate(program, at, numpy_arithmetic()), other(at)
         assert all(np.array_equal(found[name], expected[name]) for name in expected)
+
+
+FILTER = """input a, S(T, N, N)
+param b(T, N)
+h(0) = 0
+for t in 0:T {LOOP{
+    M(t, i, j) = S(t, i, j) + a * h(t)
+    x(t) = solve(M(t), b(t))
+    l(t) = logdet(M(t))
+    h(t + 1) = h(t) + tanh(x(t, 0)) / 9 + l(t) / 9
+}
+v = h(T)
+output v"""
+
+
+@pytest.mark.parametrize("loop, made, read", [("", 1, 3), (" checkpoint ", 1, 1), (" until h(t + 1) < -99 ", 2, 2)])
+def test_operations_on_one_matrix_share_its_factor(loop: str, made: int, read: int) -> None:
+    """Those of the adjoint too, but for loops that keep few steps or end early."""
+    program = simplify(vjp(duplicate(parse(FILTER.replace("{LOOP", loop))), ["a", "S"]))
+    kernel = compile_tensors(program)
+    n, draw = 6, np.random.default_rng(2)
+    at = {"a": 0.3, "S": draw.normal(size=(4, n, n)) + n * np.eye(n), "b": draw.normal(size=(4, n)), "d_dv": 1.0}
+    found, expected = kernel(at), evaluate(program, at, numpy_arithmetic())
+    assert all(np.allclose(found[name], expected[name], rtol=1e-13) for name in expected)
+    there = [s.factor.there for s in kernel.module.choosers if s.factor is not None]
+    assert (there.count(False), there.count(True)) == (made, read)
 
 
 def test_threads_share_a_kernel(kernel: TensorKernel) -> None:
