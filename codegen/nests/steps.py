@@ -31,7 +31,7 @@ from adcli.lang.operations.recurrence import Recurrence
 
 
 @dataclass(frozen=True, slots=True)
-class Factor:
+class SharedFactor:
     """Where a matrix after elimination lies, with the subscripts of a point; `there` once an earlier step has made it."""
 
     place: Var
@@ -57,7 +57,7 @@ class ModuleStep:
     stays: bool = False
     calls: bool = False
     place: Var | None = None
-    factor: Factor | None = None
+    factor: SharedFactor | None = None
     loop: StepLoop | None = None
     each: Sequence[ModuleStep] = ()
     block: StepBlock | None = None
@@ -131,7 +131,7 @@ def with_factors(steps: list[ModuleStep]) -> list[ModuleStep]:
         if len(group) > 1 and plain and (keeps or not points) and (n.number or TINY_ROWS + 1) > TINY_ROWS:
             place = Var("factor", True, shape=(*points, n + 1, n + 1))
             for step, _, over in group:
-                step.factor = Factor(place, tuple([affine(x) - low for x, low, _ in over[inside:]]), step is not first)
+                step.factor = SharedFactor(place, tuple([affine(x) - low for x, low, _ in over[inside:]]), step is not first)
     return steps
 
 
