@@ -55,7 +55,7 @@ def no_file(path: str) -> AdError:
 
 
 def read_source(program: str | None, expressions: tuple[str, ...], language: str | None = None,
-                at: Sequence[str] = (), equations: bool = False) -> Source:
+                at: Sequence[str] = (), equations: bool = False, cached: bool = False) -> Source:
     """The text of the program: a file, standard input, or the -e lines, which may be `equations`. One in another `language` is
     read as a program; `at` is the point that is asked for, whose values have ranks."""
     from adcli.readers.front import decoder, foreign, read
@@ -65,7 +65,7 @@ def read_source(program: str | None, expressions: tuple[str, ...], language: str
     if asked is None:
         return source
     from adcli.input.known import known_of
-    return read(source, asked, *known_of(at))
+    return read(source, asked, *known_of(at), cached)
 
 
 def own_source(program: str | None, expressions: tuple[str, ...], decode: Callable[[bytes, str], Source],

@@ -96,7 +96,8 @@ class Options:
     @property
     def source(self) -> Source:
         """The text of the program: a file, standard input, or the -e lines."""
-        source = read_source(self.program, self.expressions, self.language, self.at, self.finds_zeros)
+        source = read_source(self.program, self.expressions, self.language, self.at, self.finds_zeros,
+                             not getattr(self, "no_cache", False))
         if not self.exact_order and not self.checkpoint and not self.finds_zeros:
             return source
         return replace(source, exact_order=self.exact_order, checkpoint=self.checkpoint, equations=self.finds_zeros)

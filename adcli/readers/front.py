@@ -1,7 +1,9 @@
 """Which reader a program needs: by the suffix of its file or by --from; `FILE:FUNCTION` names a function of the file."""
 from __future__ import annotations
 
+import marshal
 import os
+import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import NamedTuple
@@ -10,17 +12,22 @@ from adcli.lang.ir.errors import AdError, Source
 
 
 class SourceReader(NamedTuple):
-    """A language: the suffixes of its files and the file of another room that reads it."""
+    """A language: the suffixes of its files, the file of another room that reads it, and whether that makes texts of bytes."""
 
     suffixes: tuple[str, ...]
     module: str
+    decodes: bool = False
 
 
 READERS = {"python": SourceReader((".py", ".pyi"), "from_python.module"),
            "c": SourceReader((".c", ".h"), "from_c.module"),
-           "nl": SourceReader((".nl",), "from_nl.module"),
+           "nl": SourceReader((".nl",), "from_nl.module", True),
            "sympy": SourceReader((".sympy", ".srepr"), "from_sympy.module")}
 """The languages that are read, by the word for --from."""
+
+
+INCLUDE = re.compile(r'#\s*include\s*"')
+"""A text that others belong to."""
 
 
 class AskedSource(NamedTuple):
@@ -53,15 +60,35 @@ def by_suffix(path: str) -> str | None:
 def decoder(asked: AskedSource | None) -> Callable[[bytes, str], Source]:
     """The function that makes a text of the bytes of a file: that of its reader, if it has one."""
     from adcli.lang.syntax.source import decode
-    module = import_module(f"adcli.{READERS[asked.language].module}") if asked else None
-    made: Callable[[bytes, str], Source] = getattr(module, "decode", decode)
+    row = READERS[asked.language] if asked else None
+    made: Callable[[bytes, str], Source] = import_module(f"adcli.{row.module}").decode if row and row.decodes else decode
     return made
 
 
-def read(source: Source, asked: AskedSource, values: Mapping[str, object] = {}, ranks: Mapping[str, int] = {}) -> Source:
-    """The program that a text in another language is, where `values` and `ranks` of inputs are known."""
-    made: Source = import_module(f"adcli.{READERS[asked.language].module}").read(source, asked.function, values, ranks)
-    return made
+def read(source: Source, asked: AskedSource, values: Mapping[str, object] = {}, ranks: Mapping[str, int] = {},
+         cached: bool = False) -> Source:
+    """The program that a text in another language is, where `values` and `ranks` of inputs are known; from the cache where it is
+    there. Of the values only whole numbers are constants of programs."""
+    def made() -> Source:
+        found: Source = import_module(f"adcli.{READERS[asked.language].module}").read(source, asked.function, values, ranks)
+        return found
+    if not cached or INCLUDE.search(source.text):
+        return made()
+    from adcli.codegen.machine import cache
+    from adcli.readers.origin import TextOrigin
+    whole = {n: x if not isinstance(x, float) or x.is_integer() else None for n, x in values.items()}
+    store = cache.Store(cache.location(), cache.to_stderr)
+    try:
+        name = cache.key([source.text, source.name, repr((asked, whole, ranks)), cache.remembered_content()])
+    except OSError:
+        return made()
+    if (kept := store.get(name)) is not None:
+        called, text, *places = marshal.loads(kept)
+        return Source(called, text, origin=TextOrigin(source, *places))
+    found = made()
+    if isinstance(origin := found.origin, TextOrigin):
+        store.put(name, marshal.dumps((found.name, found.text, [*origin.places], origin.function)))
+    return found
 
 
 def functions(path: str, language: str | None) -> list[str]:

@@ -1,8 +1,7 @@
 """A Draft as the text of a program, which knows for each of its parts the place in the text that was read.
 
 Lines whose value nobody reads are left out. A name that the source assigns again stays one name where the earlier value is not
-read any more, and is numbered elsewhere; indices are i, j, k, … in each statement. The places are not kept part by part: text
-and Draft have the same tree, and only where a place is asked for is the text parsed and put beside it.
+read any more, and is numbered elsewhere; indices are i, j, k, … in each statement.
 """
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from adcli.lang.ir.affine import Affine, Floor, Index, Product
-from adcli.lang.ir.errors import AdError, Source, SourceOrigin, Span
+from adcli.lang.ir.errors import Source, Span
 from adcli.lang.ir.names import RESERVED, Names, look
 from adcli.lang.ir.notation import TENSOR_CALLS
 from adcli.lang.printing.format import TreeWriter
@@ -26,58 +25,19 @@ from adcli.lang.tree.nodes import (
     Item,
     Node,
     Op,
-    Parens,
     Statement,
     TensorAssign,
     Token,
     Typed,
 )
 from adcli.readers.draft import Draft, DraftFunction, DraftInput, DraftLine, DraftLoop, Ref, Variable, Whole, leaves, read_in
+from adcli.readers.origin import TextOrigin, places
 
 WORDS = RESERVED - {"pi", "π", "where"}
 """Words that are no names of inputs and outputs."""
 LETTERS = "ijklmnpqr"
 LINE = 130
 """Characters of a line of inputs."""
-
-
-class TextOrigin(SourceOrigin):
-    """The text that a program was made of, and the places of its statements in the order of their tree."""
-
-    def __init__(self, source: Source, places: Sequence[Span], function: Span) -> None:
-        self.source, self.places, self.function = source, places, function
-
-    def shown(self, text: str, span: Span) -> tuple[Source, Span]:
-        """The place of the smallest part of the program around a span; that of the function where there is none."""
-        start, end = span
-        try:
-            pairs = self.pairs(text)
-        except AdError:   # no program, which whoever reads it says
-            pairs = []
-        around = [(b - a, place) for (a, b), place in pairs if a <= start and end <= b]
-        return self.source, min(around, default=(0, self.function))[1]
-
-    def pairs(self, text: str) -> list[tuple[Span, Span]]:
-        if getattr(self, "_of", None) != text:
-            from adcli.lang.syntax.parse import parse_tree
-            self._of = text
-            self._pairs = list(zip(places(parse_tree(Source("", text)).statements), self.places, strict=True))
-        return self._pairs
-
-
-def places(part: Any) -> Iterator[Span]:
-    """The spans of a tree's parts in the order of their fields; parentheses have none."""
-    if isinstance(part, Parens):
-        yield from places(part.inner)
-    elif isinstance(part, list):
-        for p in part:
-            yield from places(p)
-    elif hasattr(part, "__slots__"):
-        if hasattr(part, "start"):
-            yield part.start, part.end
-        for kind in type(part).__mro__:
-            for name in getattr(kind, "__slots__", ()):
-                yield from places(getattr(part, name))
 
 
 def written(draft: Draft, source: Source, name: str, function: Span, comments: Sequence[tuple[int, str]],

@@ -126,8 +126,9 @@ def own_hash() -> Any:
 
 
 def own_folders() -> list[str]:
-    """The folders of this package that entries come from: the language, the code generators, and what puts both to work."""
-    return [os.path.join(adcli.__path__[0], "task"), *adcli.lang.__path__, *adcli.codegen.__path__]
+    """The folders of this package that entries come from: the language, code generators, readers, and what uses them."""
+    own = (f.path for f in os.scandir(adcli.__path__[0]) if f.is_dir() and re.match(r"(task|readers|from_\w+)$", f.name))
+    return [*sorted(own), *adcli.lang.__path__, *adcli.codegen.__path__]
 
 
 def paths(folder: str) -> Iterator[str]:

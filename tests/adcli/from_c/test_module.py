@@ -24,7 +24,7 @@ from adcli.api.function import Function, load
 from adcli.from_c.module import opened, read
 from adcli.input.programs import read_source
 from adcli.readers.front import functions
-from adcli.readers.written import TextOrigin
+from adcli.readers.origin import TextOrigin
 
 RNG = np.random.default_rng(8)
 GMM = {"d": 2, "k": 3, "n": 2, "alphas": RNG.normal(size=3), "means": RNG.normal(size=6), "icf": RNG.normal(size=9) / 2,

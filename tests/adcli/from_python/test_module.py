@@ -23,7 +23,7 @@ from sources import FOLDER, POINTS, arrays, differences, evaluated, of_jax, orig
 from adcli.api.function import Function, load
 from adcli.input.programs import read_source
 from adcli.readers.names import NAMED, definition_of, renamed, row_of
-from adcli.readers.written import TextOrigin
+from adcli.readers.origin import TextOrigin
 
 
 @pytest.mark.parametrize("case", POINTS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 from command import adcli
 
-from adcli.readers.front import foreign
+from adcli.readers.front import READERS, SourceReader, foreign
 
 TWO = "import math\n\n\ndef helper(x):\n    return x * x\n\n\ndef f(x, k=2.0):\n    y = helper(x) * k\n    return y\n"
 
@@ -41,3 +41,15 @@ def test_a_verb_takes_a_function_of_a_file(model, words, written):
 def test_standard_input_is_read(model):
     assert adcli("eval", "-", "--from", "python", "--at", "x=3", stdin=TWO.encode()).out == "y = 18.0\n"
     assert "write adcli show --from python - < FILE" in adcli("show", "--from", "python", "-e", "v = x").err
+
+
+def test_a_text_is_read_once(model, monkeypatch, tmp_path):
+    """The program and its places are kept for the same text and the same whole numbers of the point."""
+    monkeypatch.setenv("ADCLI_CACHE_DIR", str(tmp_path / "cache"))
+    at = ("why", "model.py:f", "--of", "y", "--at")
+    told = adcli(*at, "x=1.5e160")
+    assert "model.py:5" in told.out and adcli("eval", "model.py:f", "--at", "x=0.25").out
+    monkeypatch.setitem(READERS, "python", SourceReader((".py",), "readers.no_such_file"))
+    assert adcli(*at, "x=1.5e160") == told and adcli("eval", "model.py:f", "--at", "x=0.5").out == "y = 0.5\n"
+    for changed in (["--at", "x=3"], ["--at", "x=0.5", "--no-cache"]):
+        assert adcli("eval", "model.py:f", *changed).code == 2
