@@ -16,7 +16,6 @@ from adcli.lang.ir.affine import Index, affine
 from adcli.lang.ir.errors import AdError, Fix, Source
 from adcli.lang.ir.names import Names
 from adcli.lang.suggest.definitions import Suggestion
-from adcli.lang.suggest.suggestions import counted_from_the_end
 from adcli.lang.syntax.parse import parse_tree
 from adcli.lang.tree.nodes import (
     Assign,
@@ -113,12 +112,12 @@ def suggested_sum(tree: Tree, at: int, env: Mapping[str, Atom], sizes: Collectio
     if not isinstance(s, TensorAssign):
         return Suggestion(TO_REDUCE)
     reads = [(n, a) for n in postorder(s.value) if type(n) is Call and isinstance(a := env.get(n.name), Var) and a.shape]
-    if said := next(filter(None, (counted_from_the_end(tree, *each) for each in reads)), None):
-        return said
     steps = tuple([o.step.text for o in around if isinstance(o, For)])
     left = [*steps, *names_in(*s.subscripts or ())]
     used = names_in(*[a for n, _ in reads for a in n.args])
     missing = tuple(i for i in dict.fromkeys(used) if i not in env and i not in sizes and i not in left)
+    if "end" in missing:
+        return Suggestion("the last element of a vector x(N) is x(N - 1)")
     text = tree.source.text
     if "\n" in text[s.start:s.end] or s.same or any(c.kind != "range" for c in s.clauses):
         return Suggestion(TO_REDUCE)

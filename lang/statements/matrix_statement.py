@@ -299,6 +299,8 @@ class MatrixStatement(TensorStatement):
         help = None
         if count < wanted_rest and self.call.name in SOLVES:
             help = f"the matrix comes first: {self.call.name}({', '.join(map(self.context.text, reversed(self.call.args)))})"
+        if self.call.name == "transpose" and count == 1:
+            return self.context.fault(said, o.node, f"write {what}, which is its own transpose", Fix(*self.call.span, what))
         if count > wanted_rest:
             help = f"select with leading subscripts: X(t) = {self.call.name}({what}(t), ...)"
         return self.context.fault(said, o.node, help)

@@ -1,8 +1,4 @@
-"""Functions that other languages have, and what is written for them here: another name, an expression, or statements.
-
-The statements stand as the language has them, of tensors `x` and `y` with the value `v`, where `N` is the number of elements of
-`x`; `suggestions` puts the names of a program in their place.
-"""
+"""Functions that other languages have, and what is written for them here: another name, an expression, or statements."""
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -45,11 +41,15 @@ SYNONYMS = {
     "alog10": "log10",
 }
 """Functions that have another name here, and are the same for all real arguments."""
-OF_MATRICES = {"linsolve": "solve"}
-"""The same for functions of matrices."""
-OF_A_MATRIX = {"inv": "inverse", "t": "transpose", "determinant": "det",
-               **dict.fromkeys(("eigvalsh", "eigvals"), "eigenvalues"),
-               **dict.fromkeys(("svdvals", "svd_vals"), "singular_values"), **dict.fromkeys(("matrix_exp", "matrixexp"), "expm")}
+OF_TENSORS = {
+    "inv": "inverse", "t": "transpose", "determinant": "det", "linsolve": "solve", "tr": "trace",
+    **dict.fromkeys(("eigvalsh", "eigvals"), "eigenvalues"), **dict.fromkeys(("svdvals", "svd_vals"), "singular_values"),
+    **dict.fromkeys(("matrix_exp", "matrixexp"), "expm"), **dict.fromkeys(("average", "avg"), "mean"),
+    **dict.fromkeys(("max", "maxval", "maximum"), "amax"), **dict.fromkeys(("min", "minval", "minimum"), "amin"),
+    **dict.fromkeys(("log_sum_exp", "lse"), "logsumexp"), **dict.fromkeys(("inner", "vdot", "dot_product"), "dot"),
+    "dot": "matmul", **dict.fromkeys(("diagonal", "diagm"), "diag"), "conv": "convolve", "product": "prod", "total": "sum",
+    "trapz": "trapezoid",
+}
 """The same where an argument is a tensor."""
 
 
@@ -80,7 +80,10 @@ EXPRESSIONS_OF_TENSORS = defined("""
     eig(A) = eigenvalues(A) | of a symmetric matrix ; eigenvectors(A) | of one
     chol(A) = cholesky(A) | lower triangular ; transpose(cholesky(A)) | upper
     solve_triangular trsv(A, b) = solve_lower(A, b) | lower triangular ; solve_upper(A, b) | upper
-    norm(x) = sqrt(sum(x**2))
+    norm(x, 1) = sum(abs(x))
+    norm(x, 2) = norm(x)
+    norm(x, inf) = amax(abs(x))
+    asum(x) = sum(abs(x))
 """)
 """Functions of matrices, or of elements, that are expressions here."""
 OF_TABLES = defined("""
@@ -249,48 +252,16 @@ EXPRESSIONS = defined("""
 DERIVATIVES = frozenset(("diff", "grad", "derivative", "differentiate", "D", "deriv", "gradient", "jacobian", "hessian",
                          "Derivative"))
 """Functions that differentiate."""
-STATEMENTS = {
-    "sum": ("v +=! x(i)",),
-    "prod": ("v *=! x(i)",),
-    "mean": ("v +=! x(i) / N",), "average": ("v +=! x(i) / N",), "avg": ("v +=! x(i) / N",),
-    "max": ("v max=! x(i)",), "min": ("v min=! x(i)",), "amax": ("v max=! x(i)",), "amin": ("v min=! x(i)",),
-    "norm": ("s +=! x(i)**2; v = sqrt(s)",),
-    "softmax": ("s lse=! x(i); v(i) = exp(x(i) - s)",),
-    "logsumexp": ("v lse=! x(i)",), "log_sum_exp": ("v lse=! x(i)",), "lse": ("v lse=! x(i)",),
-    "log_softmax": ("s lse=! x(i); v(i) = x(i) - s",),
-    **dict.fromkeys(("dot_product", "inner", "vdot"), ("v +=! x(i) * y(i)",)), "maxval": ("v max=! x(i)",),
-    "minval": ("v min=! x(i)",),
-    "outer": ("v(i, j) = x(i) * y(j)",),
-    "diff": ("v(i) = x(i + 1) - x(i)",), "cumsum": ("v(0) = x(0); for t in 1:N { v(t) = v(t - 1) + x(t) }",),
-    "cumprod": ("v(0) = x(0); for t in 1:N { v(t) = v(t - 1) * x(t) }",),
-    "var": ("s +=! x(i) / N; v +=! (x(i) - s)**2 / N",), "std": ("s +=! x(i) / N; t +=! (x(i) - s)**2 / N; v = sqrt(t)",),
-    **dict.fromkeys(("sd", "stdev", "std_sample"),
-                    ("s +=! x(i) / N; t +=! (x(i) - s)**2 / (N - 1); v = sqrt(t)",)),
-    "var_sample": ("s +=! x(i) / N; v +=! (x(i) - s)**2 / (N - 1)",),
-    "asum": ("v +=! abs(x(i))",), "norm_inf": ("v max=! abs(x(i))",),
-    "argmax": ("v argmax=! x(i)",), "argmin": ("v argmin=! x(i)",),
-    "diag": ("v(i, i) = x(i)", "v(i) = x(i, i)"), "diagonal": ("v(i) = x(i, i)",), "diagm": ("v(i, i) = x(i)",),
-    **dict.fromkeys(("conv", "convolve"), ("v(i + j) +=! x(i) * y(j)",)), "correlate": ("v(i) +=! x(i + j) * y(j)",),
-    **dict.fromkeys(("trapz", "trapezoid"), ("v +=! (x(i) + x(i + 1)) * (y(i + 1) - y(i)) / 2",)),
-    "trace": ("v +=! x(i, i)",), "tr": ("v +=! x(i, i)",),
-    "dot": ("v +=! x(i) * y(i)", "v(i) +=! x(i, j) * y(j)", "v(j) +=! x(i) * y(i, j)", "v(i, k) +=! x(i, j) * y(j, k)"),
-    "matmul": ("v(i, k) +=! x(i, j) * y(j, k)", "v(i) +=! x(i, j) * y(j)", "v(j) +=! x(i) * y(i, j)", "v +=! x(i) * y(i)"),
+EXAMPLES = {
+    "zeros": "z(i) = 0 where i in 0:N", "ones": "z(i) = 1 where i in 0:N", "arange": "z(i) = i where i in 0:N",
+    **dict.fromkeys(("eye", "identity"), "I(i, i) = 1 where i in 0:N"),
+    "linspace": "z(i) = a + (b - a) * i / (K - 1) where i in 0:K", "reshape": "z(i, j) = x(i*M + j) where i in 0:N, j in 0:M",
+    **dict.fromkeys(("max", "maximum"), "v max=! x(i)"), **dict.fromkeys(("min", "minimum"), "v min=! x(i)"),
+    **dict.fromkeys(("sd", "stdev", "std_sample", "var_sample"),
+                    "m +=! x(i) / N; v +=! (x(i) - m)**2 / (N - 1); s = sqrt(v)"),
+    "correlate": "v(i) +=! x(i + j) * y(j)", "einsum": "y(i) +=! A(i, j) * x(j)",
 }
-"""Functions of tensors `x` and `y` with the value `v`, for one number of dimensions after another; where only `i` is a subscript,
-for any."""
-
-MADE = {
-    "zeros": ("v(i) = 0 where i in 0:N", "v(i, j) = 0 where i in 0:N, j in 0:M"),
-    "ones": ("v(i) = 1 where i in 0:N", "v(i, j) = 1 where i in 0:N, j in 0:M"),
-    **dict.fromkeys(("eye", "identity"), ("v(i, i) = 1 where i in 0:N",)), "arange": ("v(i) = i where i in 0:N",),
-    "linspace": ("v(i) = N + (M - N) * i / (K - 1) where i in 0:K",),
-    "reshape": ("v(i, j) = x(i*M + j) where i in 0:N, j in 0:M", "v(i) = x(i) where i in 0:N",
-                "v(i, j, k) = x((i*M + j)*K + k) where i in 0:N, j in 0:M, k in 0:K"),
-}
-"""Functions that make a tensor `v`, for one number of arguments after another: `x` where it is made of a tensor, and the numbers
-that are `N`, `M` and `K`."""
-NORMS = {"1": "asum", "2": "norm", **dict.fromkeys(("inf", "Inf"), "norm_inf")}
-"""What a norm is by its order."""
+"""Functions that make or reduce tensors, and the statements that do so."""
 NONE_HERE = frozenset((
     "any", "all", "map", "cross", "integral", "integrate", "quad", "quadgk", "odeint", "solve_ivp", "ode45",
     "median", "cov", "quantile", "percentile", "unwrap",

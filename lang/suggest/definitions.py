@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from adcli.lang.ir import Atom, Var
 from adcli.lang.ir.errors import Fix
-from adcli.lang.ir.notation import ATOM, COMPARISON, OR, POWER, PRODUCT, SUM, TERNARY, UNARY, enclosed
+from adcli.lang.ir.notation import ATOM, COMPARISON, OR, POWER, PRODUCT, SUM, TENSOR_CALLS, TERNARY, UNARY, enclosed
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.suggest.counterparts import EXPRESSIONS, EXPRESSIONS_OF_TENSORS, OF_TABLES, STATEMENTS, Definition
+from adcli.lang.suggest.counterparts import EXPRESSIONS, EXPRESSIONS_OF_TENSORS, OF_TABLES, Definition
 from adcli.lang.syntax.chain import level
 from adcli.lang.tree.nodes import Call, Node, Op, Statement, Token, Tree, bare, names_in, postorder
 
@@ -30,8 +30,9 @@ def written(text: str, instead_of: Call | Op | Statement) -> Suggestion:
 
 def expression(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str, Atom]) -> Suggestion | None:
     """The expression that a call is, in parentheses where it stands inside another one."""
-    form = definition(tree, node, EXPRESSIONS_OF_TENSORS, OF_TABLES, EXPRESSIONS)
-    if form is None or (node.name in STATEMENTS and any(rank(a, env) for a in node.args)):
+    tensors = any(rank(a, env) for a in node.args)
+    form = definition(tree, node, *((EXPRESSIONS_OF_TENSORS,) if tensors else ()), OF_TABLES, EXPRESSIONS)
+    if form is None or (node.name in TENSOR_CALLS and tensors and form in EXPRESSIONS.get((node.name, len(node.args)), ())):
         return None
     args = [Argument(text, level(bare(a)), truth(bare(a), env)) for a in node.args if (text := quoted(tree, bare(a)))]
     short = len(args) == len(node.args)   # else too long to be repeated

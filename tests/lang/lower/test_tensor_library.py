@@ -23,7 +23,12 @@ SMALL = {"A": [[1.5, -2.0], [0.25, 3.0]], "x": [1.5, -2.0], "y": [0.5, 0.0], "Y"
 SHAPES = "input A(N, N), B(P, Q), x(N), y(N), Y(T, N), z(T)\n"
 OF = {
     "trace": (("A",), np.trace), "norm": (("x", "A"), np.linalg.norm), "dot": (("x, y",), np.dot),
-    "kron": (("A, B", "B, A"), np.kron),
+    "kron": (("A, B", "B, A"), np.kron), "outer": (("x, z",), np.outer), "diag": (("x", "A"), np.diag),
+    "matmul": (("Y, A", "Y, x", "z, Y", "x, y"), np.matmul), "diff": (("x",), np.diff), "convolve": (("x, z",), np.convolve),
+    "trapezoid": (("x, y",), np.trapezoid), "sum": (("x", "Y"), np.sum),
+    "prod": (("x", "Y"), np.prod), "amax": (("x", "Y"), np.max), "amin": (("x", "Y"), np.min),
+    "argmax": (("x",), np.argmax), "argmin": (("x",), np.argmin), "std": (("x", "B"), np.std),
+    "log_softmax": (("x",), lambda x: x - np.log(np.exp(x).sum())),
     "cumsum": (("x",), np.cumsum), "cumprod": (("x", "y"), np.cumprod), "mean": (("x", "B"), np.mean),
     "var": (("x", "B"), np.var),
     "logsumexp": (("x", "B"), lambda x: np.log(np.exp(x).sum())), "softmax": (("x",), lambda x: np.exp(x) / np.exp(x).sum()),
@@ -97,7 +102,8 @@ output v"""
 
 @pytest.mark.parametrize("text", [
     "v = norm(x) + norm(A)*trace(A); K = kron(B, A)", "v = cumsum(x*y); w = cumprod(y)", "v = mean(A) + var(x); w = softmax(x)",
-    "v = logsumexp(A) + dot(x, y)",
+    "v = logsumexp(A) + dot(x, y)", "v = std(A)*prod(x); w = matmul(diff(convolve(x, diag(A))), Y); u = log_softmax(x)",
+    "v = sum(outer(x, y)) - amax(A)*amin(x); k = argmax(y); u = x(k); w = matmul(matmul(x, A), x)",
     "(w, V) = eigh(A); v +=! w(i)*V(0, i)", "c = lstsq(Y, z); E = expm(A)",
     "s(t) = sort(Y(t)); k = argsort(x); d(i) = x(k(i))*i; e = det(A)", "(O, R) = qr(Y); H = pinv(Y)", "(U, s, V) = svd(Y)",
     "s(t) = norm(Y(t) - x); c(t) = cumprod(Y(t))", NEW,

@@ -103,7 +103,7 @@ GUESSES = [
     ("input x in (0, 1); v = x*2", 1.5), ("input x in [0;1]\nv = x*2", 1.5), ("input x in 0:1\nv = x*2", 1.5),
     ("v = x\u200b*y", X * Y), ("v = x\u00a0* y", X * Y), ("v = （x）", X),
     # Tensors.
-    ("A @ B", None), ("C = A @ B", None), ("v = sum(x)", None), ("v = max(t)", None), ("input x(N); v = max(x)", None),
+    ("C = A @ B", None), ("v = sum(x)", None), ("input x(N); v = max(x)", None),
     ("input x(N); y(i) = x[i]*2", None), ("input x(N); v +=! x(i) where i in 0..3", None),
     ("input x(N); v +=! x(i) where i in range(3)", None), ("v = np.linalg.norm(x)", None), ("input A(N, M)\nv = A.T", None),
     ("input x(N); v = sum(j: x(j))", None), ("input A(N, M)\ny(i) = np.sum([A(i, j) for j in range(M)])", None),
@@ -114,15 +114,9 @@ GUESSES = [
     ("v = 1 + np.sum(x)", None),
     *((f"input A(N, N), x(N), y(N)\n{text}", None) for text in (
         "v(i) = i % 2 == 0 ? x(i/2) : 0 where i in 0:2*N",
-        "v = A'", "v = A\\x", "v(i) = einsum('ij,j->i', A, x)", "v = np.einsum('ij,jk', A, A)", "v = einsum(\"ii\", A)",
-        "v = x[end]", "v = x(end)", "v = x(end - 1)*2", "v(i) = x(i)*x(end)", "v = A[end, 0]", "v = sum(i -> x(i)^2, 1:N)",
-        "v = 2*sum(j -> x[j], 2:N) + 1",
-        "v = torch.var(x)", "v = (x - mean(x))/np.std(x)", "v = std(A, axis=0)", "v = diag(x)", "v = np.diag(A)", "v = zeros(N)",
-        "v = x + ones(N)", "v(i) = zeros(N)", "v = np.zeros((2, 3))", "v = linspace(0, 1, 5)", "v = reshape(x, 2, 3)",
-        "v = x.reshape(2, 3)", "v = np.eye(N) @ x", "v = norm(x, 1)", "v = np.linalg.norm(x, ord=1)", "v = norm(x, np.inf)",
-        "v = argmax(x)", "v = np.cumprod(x)", "v = zeros(len(x))", "v(n) = 2*cumsum(x)", "v(a, b) = 1 + matmul(A, A)",
-        "v = Σ_i x(i)", "v(i) = 2*∑_{j} A(i, j)*x(j)", "v = 1 + max_i x(i)", "v(n) = correlate(x, y) + 1")),
-    ("v = zeros(n)", None), ("v = x + zeros(n + 1)", None),
+        "v = A'", "v = A\\x", "v = sum(i -> x(i)^2, 1:N)", "v = 2*sum(j -> x[j], 2:N) + 1", "v = np.diag(A)",
+        "v = norm(x, 1)", "v = np.linalg.norm(x, ord=1)", "v = norm(x, np.inf)", "v(n) = 2*np.cumprod(x)",
+        "v(a, b) = 1 + np.matmul(A, A)", "v = Σ_i x(i)", "v(i) = 2*∑_{j} A(i, j)*x(j)", "v = 1 + max_i x(i)")),
     *((f"input A(N, M + 1), x(N)\nv = 2*{size}", None) for size in (
         "len(x)", "x.shape[0]", "np.shape(A)[1]", "A.size", "x.size()", "A.size(1)", "size(A, 1)", "dim(A)[2]", "x.length",
         "ncol(A)", "numel(A)")),
@@ -175,6 +169,19 @@ def test_what_is_not_there_stands_in_the_text() -> None:
             assert re.sub(r"[\s()]", "", quoted[1]) in re.sub(r"[\s()]", "", text), str(fault)
 
 
+@pytest.mark.parametrize(("value", "message", "help"), [
+    ("zeros(N)", "unknown function 'zeros'", "for example z(i) = 0 where i in 0:N"),
+    ("2*sum(A, axis=0)", "a dimension is named by its index",
+     "name the dimension by its index, in a statement of its own: s(j) +=! A(i, j)"),
+    ("x[end]", "there is no 'x[end]'", "the last element of a vector x(N) is x(N - 1)"),
+    ("x + ones(N)", "'x' is a tensor", "write a tensor by its elements: C(i) = x(i) ..."),
+    ("correlate(x, y)", "unknown function 'correlate'", "for example v(i) +=! x(i + j) * y(j)"),
+    ("reshape(x, 2)", "unknown function 'reshape'", "for example z(i, j) = x(i*M + j) where i in 0:N, j in 0:M")])
+def test_what_is_rarely_written_is_answered_without_a_fix(value: str, message: str, help: str) -> None:
+    fault, = faults(f"input A(N, N), x(N), y(N)\nf = {value}")
+    assert (fault.message, fault.help, fault.fix) == (message, help, None) and fault.span is not None
+
+
 WORDS = "a program compares numbers: give each word a number, and compare with that"
 NONE = "it has no counterpart here: `adcli functions` lists the functions there are"
 
@@ -192,22 +199,17 @@ INV, SOLVE = np.linalg.inv, np.linalg.solve
     ("0.5*x.T @ A @ x + y.T @ x", lambda A, x, y: 0.5 * x @ A @ x + y @ x),
     ("np.linalg.norm(A @ x - y)", lambda A, x, y: np.linalg.norm(A @ x - y)),
     ("sqrt(t(x) %*% A %*% x)", lambda A, x, y: np.sqrt(x @ A @ x)), ("A %*% t(A)", lambda A, x, y: A @ A.T),
-    ("np.cumsum(2*x) + 1", lambda A, x, y: np.cumsum(2 * x) + 1), ("sum(diff(x))", lambda A, x, y: x[-1] - x[0]),
+    ("np.cumsum(2*x) + 1", lambda A, x, y: np.cumsum(2 * x) + 1), ("np.sum(np.diff(x))", lambda A, x, y: x[-1] - x[0]),
     ("A .* A .+ 1", lambda A, x, y: A * A + 1), ("sum(A .^ 2, dims=2)", lambda A, x, y: (A**2).sum(1)),
     ("np.trace(solve(A, A) - A)", lambda A, x, y: 3 - np.trace(A)),
     ("A'", lambda A, x, y: A.T), ("A'*x", lambda A, x, y: A.T @ x),
     ("x'*A*y", lambda A, x, y: x @ A @ y), ("1 + x'*y", lambda A, x, y: 1 + x @ y), ("A\\x", lambda A, x, y: SOLVE(A, x)),
-    ("einsum('ij,jk->ki', A, A)", lambda A, x, y: (A @ A).T), ("np.einsum('ij,i', A, x)", lambda A, x, y: A.T @ x),
-    ("einsum('i,i', x, y)", lambda A, x, y: x @ y), ("np.eye(3) @ x + np.diag(A)", lambda A, x, y: x + np.diag(A)),
     ("np.diag(x) @ A", lambda A, x, y: np.diag(x) @ A), ("np.std(x) + 2*np.var(y)", lambda A, x, y: np.std(x) + 2 * np.var(y)),
-    ("np.var(A, axis=1)", lambda A, x, y: np.var(A, 1)), ("np.std(A, axis=0)", lambda A, x, y: np.std(A, 0)),
     ("norm(x - y, 1)", lambda A, x, y: np.abs(x - y).sum()), ("np.linalg.norm(x, np.inf)", lambda A, x, y: np.abs(x).max()),
-    ("reshape(x, 3, 1)", lambda A, x, y: x[:, None]), ("reshape(x, 2)", lambda A, x, y: x[:2]),
-    ("einsum('ij,j,->i', A, x)", lambda A, x, y: A @ x), ("sum(i -> x(i)^2, 1:N)", lambda A, x, y: x @ x),
-    ("x[end] - x[0]", lambda A, x, y: x[-1] - x[0]), ("linspace(0, 1, 5)", lambda A, x, y: np.linspace(0, 1, 5)),
+    ("sum(i -> x(i)^2, 1:N)", lambda A, x, y: x @ x),
     ("tanh(A*x + y)", lambda A, x, y: np.tanh(A @ x + y)), ("x*A", lambda A, x, y: x @ A),
     ("np.convolve(x, y)", lambda A, x, y: np.convolve(x, y)), ("2*sum_i x(i)^2", lambda A, x, y: 2 * x @ x),
-    ("x + ones(N)", lambda A, x, y: x + 1), ("np.cumprod(y)", lambda A, x, y: np.cumprod(y)),
+    ("np.cumprod(y)", lambda A, x, y: np.cumprod(y)),
 ])
 def test_matrix_algebra_of_other_languages_is_told_as_statements(formula: str, value: Callable[..., Any]) -> None:
     A = np.array([[4.0, 1.0, 0.5], [0.25, 3.0, 1.0], [1.0, 2.0, 5.0]])
