@@ -29,6 +29,7 @@ from adcli.lang.operations.activity import inputs_to_differentiate, outputs_to_d
 from adcli.lang.operations.precision import DOUBLE
 from adcli.lang.passes.pipeline import STAGES as SHOWN
 from adcli.lang.passes.pipeline import adjoints, tangents
+from adcli.lang.simplify.mathematics import decided
 from adcli.lang.simplify.simplify import prune
 from adcli.output.numbers import Number, number_format
 from adcli.output.streams import ENDINGS
@@ -108,17 +109,19 @@ def graph(program: Program, stage: str = "ssa", point: DrawnPoint | None = None,
 
     At a `point` nodes say their values. They say their adjoints by the
     `cotangent`, the weights of outputs (default: 1 for a single scalar one), and their tangents by the `tangent`, those of
-    inputs. At the stages forward and reverse the derivatives are nodes of their own. `fold` is auto, all, none, or names of
+    inputs. At the stages forward and reverse the derivatives are nodes of their own, without cases of rules that hold neither
+    the point nor any inside of the domain. `fold` is auto, all, none, or names of
     functions whose calls become one node each. AdError for what the program does not have.
     """
     if stage not in STAGES:
         raise AdError(f"no stage '{stage}' to draw", help=nearest(stage, STAGES) or f"the stages are {', '.join(STAGES)}")
     outputs, inputs = outputs_to_differentiate(program, of), inputs_to_differentiate(program, wrt)
     made = staged(program, stage, wrt, of)
-    known: AtPoint = NOWHERE
+    known, at = NOWHERE, None
     if point is not None:
-        known = located(program, made, stage, point, inputs, outputs)
-    return Drawing(as_asked(program_graph(made, known), program, fold), name)
+        at, known = located(program, made, stage, point, inputs, outputs)
+    read = decided(made, at).program if stage in DERIVED else made
+    return Drawing(as_asked(program_graph(read, known), program, fold), name)
 
 
 def staged(program: Program, stage: str, wrt: Sequence[str] | None, of: Sequence[str] | None) -> Program:
@@ -138,8 +141,9 @@ def staged(program: Program, stage: str, wrt: Sequence[str] | None, of: Sequence
     return make(replace(program, params=params))
 
 
-def located(program: Program, made: Program, stage: str, point: DrawnPoint, wrt: Sequence[str], of: Sequence[str]) -> AtPoint:
-    """The values, tangents and adjoints at a point of what was `made` of a program."""
+def located(program: Program, made: Program, stage: str, point: DrawnPoint, wrt: Sequence[str], of: Sequence[str]
+            ) -> tuple[Mapping[str, Any], AtPoint]:
+    """The inputs of what was `made` of a program, and its values, tangents and adjoints at a point."""
     from adcli.answers.seeding import seeds_for
     from adcli.input.arrays import filled
     from adcli.input.points import complete
@@ -147,7 +151,8 @@ def located(program: Program, made: Program, stage: str, point: DrawnPoint, wrt:
     at = complete(program.params, given)
     if stage in DERIVED:
         seeds = seeds_for(made.params, tangent if stage == "forward" else cotangent, DERIVED[stage])
-        return at_point(made, filled(made, at, seeds) if has_tensors(program) else {**at, **seeds}, [], None, None, number)
+        whole = filled(made, at, seeds) if has_tensors(program) else {**at, **seeds}
+        return whole, at_point(made, whole, [], None, None, number)
     if cotangent is None and len(of) == 1 and not shape_of(program.result(of[0]).atom):
         cotangent = {of[0]: 1.0}
     wrt = [x for x in wrt if any(p.name == x for p in made.params)]
@@ -158,7 +163,7 @@ def located(program: Program, made: Program, stage: str, point: DrawnPoint, wrt:
         params = derived(program, wrt, of).params
         found = seeds_for(params, given, kind)
         return {p.seed: found[p.name] for p in params if p.seed}
-    return at_point(made, at, wrt, every(tangent, "tangent", tangents), every(cotangent, "cotangent", adjoints), number)
+    return at, at_point(made, at, wrt, every(tangent, "tangent", tangents), every(cotangent, "cotangent", adjoints), number)
 
 
 def as_asked(graph: Graph, program: Program, fold: str | Sequence[str]) -> Graph:

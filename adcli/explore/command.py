@@ -81,8 +81,8 @@ def start(source: Source, options: ExploreOptions) -> dict[str, Any] | None:
 # ---------------------------------------------------------------- the file
 
 FOLDER = Path(__file__).parent / "page"
-SCRIPTS = ("dom", "numbers", "state", "words", "panes", "model", "controls", "stepper", "windowed", "code", "table", "layers",
-           "graph", "tensors", "main")
+SCRIPTS = ("dom", "typeset", "numbers", "state", "words", "panes", "model", "controls", "stepper", "windowed", "code", "table",
+           "layers", "graph", "tensors", "main")
 """The modules, each after those that it imports."""
 IMPORT = re.compile(r'^import \{[^}]*\} from "\./\w+\.js";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (const|function) (\w+)", re.MULTILINE)

@@ -25,7 +25,7 @@ from adcli.answers.diagnose import described, letter
 from adcli.codegen.scripts import tape as tapes
 from adcli.codegen.scripts.javascript import operations
 from adcli.codegen.scripts.tape import Json, as_json, tape, work
-from adcli.explore.formulas import derivative_labels, guarded, lines, rows, source_lines, spelled
+from adcli.explore.formulas import NamesInStyles, guarded, lines, rows, source_lines, spelled
 from adcli.explore.sweeps import Shown, shown
 from adcli.lang.analyse.numeric_rules import rule_of
 from adcli.lang.analyse.trace import ADJOINT, TANGENT
@@ -40,6 +40,7 @@ from adcli.lang.lower.frontend import parse_source
 from adcli.lang.operations.activity import inputs_to_differentiate, outputs_to_differentiate
 from adcli.lang.operations.matrix import MatrixOperation
 from adcli.lang.operations.recurrence import Recurrence
+from adcli.lang.simplify.mathematics import decided, mathematical
 from adcli.lang.simplify.simplify import prune
 from adcli.lang.sizes.binding import Sizes, counts, number
 from adcli.task.derive import chosen
@@ -55,7 +56,8 @@ MOST_ELEMENTS = 100_000
 ALL_STYLES = 300
 """Operations up to which the panes have every style of printing; beyond it they have the first."""
 SCRIPTS = ("evaluator.js", "reasons.js")
-STYLES = ("prefix", "anf", "nested")
+STYLES = ("prefix", "anf", "nested", "math")
+"""The styles of panes, the first one shown last; math is for reading."""
 
 
 def document(source: Source, at: Mapping[str, Any] | None = None, of: Sequence[str] | None = None,
@@ -145,8 +147,9 @@ class Document:
         self.values, self.sizes, self.wrt = values, sizes, wrt
         self.names, self.rules = name_table(program), Rules(program)
         self.derived = ((TANGENT, programs.tangents), (ADJOINT, programs.adjoints))
-        self.called = spelled({"value": programs.primal, "tangent": programs.forward, "adjoint": programs.reverse},
-                              programs.seen, len(programs.everything.results) - 1)
+        panes = {"value": programs.primal, "tangent": programs.forward, "adjoint": programs.reverse}
+        self.spelling = NamesInStyles(panes.values())
+        self.called = spelled(panes, self.spelling, programs.seen, len(programs.everything.results) - 1)
         for key, places in self.derived:
             self.name(key, places)
         self.counts = {p.name for p in counts(program)}
@@ -160,7 +163,7 @@ class Document:
             if isinstance(v, Var):
                 at[place].append(self.names[v])
         for place, names in at.items():
-            labels = [derivative_labels(name, key) for name in names]
+            labels = [self.spelling.of(name, key) for name in names]
             if self.called["plain"][place] not in [each["plain"] for each in labels]:
                 for style, label in labels[0].items():
                     self.called[style][place] = label
@@ -186,7 +189,7 @@ class Document:
         found = {key: places[atom] for key, places in self.derived if atom in places}
         name, made = self.names[atom] if isinstance(atom, Var) else "", {}
         for key, place in found.items():
-            labels = derivative_labels(name, key)
+            labels = self.spelling.of(name, key)
             if place in self.programs.guards or labels["plain"] != self.called["plain"][place]:
                 made[key] = {"name": labels, "formula": guarded(*self.programs.guards.get(place, ([], place)))}
         return {**found, "made": made} if made else found
@@ -221,13 +224,14 @@ class Document:
     def panes(self) -> list[Json]:
         programs = self.programs
         styles = STYLES if len(self.program.equations) <= ALL_STYLES else STYLES[:1]
-        shown = (("forward", programs.forward, "tangent", "show --stage forward"),
-                 ("reverse", programs.reverse, "adjoint", "show --stage reverse"),
-                 ("simplified", programs.simplified, "adjoint", "vjp --emit text"))
+        shown = (("forward", programs.forward, "tangent", "show --stage forward", in_cases),
+                 ("reverse", programs.reverse, "adjoint", "show --stage reverse", in_cases),
+                 ("simplified", programs.simplified, "adjoint", "vjp --emit text", mathematical))
         return [{"key": "program", "lines": list(source_lines(self.source, self.program))},
                 *({"key": key, "command": command, "inputs": self.given(program), "styles": {
-                    style: lines(program, style, programs.seen, derivative) for style in styles}}
-                  for key, program, derivative, command in shown)]
+                    style: lines(program, style, programs.seen, derivative) if style != "math" else
+                    lines(read(program), "nested", programs.seen, derivative) for style in styles}}
+                  for key, program, derivative, command, read in shown)]
 
     def given(self, program: Program) -> dict[str, int]:
         """Where the values of a program's inputs are found, seeds among them, by name."""
@@ -251,6 +255,11 @@ class Document:
             ranks[f"out{k}"] = last
             edges += [[self.ids[r.atom], f"out{k}", 0]] if isinstance(r.atom, Var) else []
         return {"nodes": [[name, rank] for name, rank in ranks.items()], "edges": edges}
+
+
+def in_cases(program: Program) -> Program:
+    """The program with the cases of rules that a reader wants."""
+    return decided(program).program
 
 
 def sign(e: Equation) -> str:

@@ -6,10 +6,10 @@ their own, the adjoints in the order of the reverse sweep.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from adcli.codegen.documents.notation import Label, Unicode
+from adcli.codegen.documents.notation import Label, Latex, Notation, Unicode
 from adcli.codegen.scripts.tape import Json
 from adcli.lang.analyse.trace import ADJOINT, TANGENT, VALUE
 from adcli.lang.ir import Atom, Equation, Lit, Program, has_tensors
@@ -19,11 +19,12 @@ from adcli.lang.ir.notation import ATOM, Piece, constant, infix, number
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.printing.printer import writer_of
 from adcli.lang.printing.scalar_printer import ScalarWriter, names_in
+from adcli.lang.simplify.mathematics import decided
 
 OPEN, CLOSE = "\ue000", "\ue001"
 """Brackets around the place of a value in a formula; no program has these characters."""
 PLACE = re.compile(f"{OPEN}(\\d+){CLOSE}")
-STYLES = ("plain", "unicode")
+STYLES = ("plain", "unicode", "latex")
 PREFIXES = {TANGENT: "d", ADJOINT: "d_d"}
 """Prefixes of the names of derivatives in programs."""
 
@@ -35,7 +36,8 @@ class FormulaWriter(ScalarWriter):
     def __init__(self, program: Program, seen: Mapping[Atom, int], style: str, kept: Collection[Equation] | None = None) -> None:
         table = name_table(program)
         super().__init__(program, "prefix", {v: f"{OPEN}{seen[v]}{CLOSE}" if v in seen else x for v, x in table.items()})
-        self.notation = Unicode(number) if style == "unicode" else None
+        notations: dict[str, Notation] = {"unicode": Unicode(number), "latex": Latex(number, ())}
+        self.notation = notations.get(style)
         self.kept = kept
 
     def is_short(self, e: Equation, piece: Piece) -> bool:
@@ -61,18 +63,23 @@ class FormulaWriter(ScalarWriter):
 
 
 def rows(program: Program, seen: Mapping[Atom, int], derivative: bool) -> list[Json]:
-    """The rows of a program: those of its values, or of its `derivative` lines. The first line that makes a value has one,
-    not the last, by which it is zero where it does not exist."""
+    """The rows of a program: those of its values, or of its `derivative` lines, as mathematics reads these. The first line that
+    makes a value has one, not the last, by which it is zero where it does not exist. Where a case of a rule is left out,
+    `assumes` has conditions with their truth: of each list, the first holds where all others do."""
     if has_tensors(program):
         return [tensor_row(line) for line in lines(program, "prefix", seen, "derivative")
                 if line.get("values") and (line["kind"] == "derivative") == derivative]
+    program, assumed = decided(program)
     names, found = name_table(program), dict[int, Json]()
-    first = list(FormulaWriter(program, seen, "plain").rows())
-    second = FormulaWriter(program, seen, "unicode", {e for e, _ in first}).rows()
-    for (e, plain), (_, unicode) in zip(first, second, strict=True):
+    plain = list(FormulaWriter(program, seen, "plain").rows())
+    others = [FormulaWriter(program, seen, style, {e for e, _ in plain}).rows() for style in STYLES[1:]]
+    for (e, first), *further in zip(plain, *others, strict=True):
+        cases = [[[seen[c], truth], *sorted([seen[a], holds] for a, holds in context)]
+                 for c, truth, context in assumed.get(e.group, ()) if not e.outs[0].truth]
         for o in e.outs if (e.group > 0) == derivative and e.outs[0] in seen else ():
             found.setdefault(seen[o], {"op": next(iter(origins([e])), None), "name": names[o], "value": seen[o],
-                                       "formula": {"plain": plain, "unicode": unicode}})
+                                       "formula": dict(zip(STYLES, [first, *(f for _, f in further)], strict=True)),
+                                       **({"assumes": cases} if cases else {})})
     return [*found.values()]
 
 
@@ -84,23 +91,29 @@ def tensor_row(line: Json) -> Json:
             "formula": {"plain": text, "unicode": text}}
 
 
-def spelled(panes: Mapping[str, Program], seen: Mapping[Atom, int], count: int) -> Json:
+class NamesInStyles:
+    """Names and those of their derivatives in each style; `programs` have all names."""
+
+    def __init__(self, programs: Iterable[Program]) -> None:
+        names = {name: None for p in programs for name in name_table(p).values()}
+        stems = [marked(name, kind)[0] for name in names for kind in (VALUE, *PREFIXES)]
+        self.notations: Mapping[str, Notation] = {"unicode": Unicode(number), "latex": Latex(number, dict.fromkeys(stems))}
+
+    def of(self, name: str, kind: str) -> Json:
+        return {"plain": PREFIXES.get(kind, "") + name,
+                **{style: notation.label(Label(name), kind) for style, notation in self.notations.items()}}
+
+
+def spelled(panes: Mapping[str, Program], spelling: NamesInStyles, seen: Mapping[Atom, int], count: int) -> Json:
     """The name of the value at each place: as in the programs, and as in books, with a dot above a tangent and a bar above an
     adjoint."""
     found: Json = {style: [""] * count for style in STYLES}
-    notation = Unicode(number)
     for kind, program in panes.items():
         for v, name in name_table(program).items():
             if v in seen and not found["plain"][seen[v]]:
-                stem, mark = marked(name, kind)
-                found["plain"][seen[v]] = name
-                found["unicode"][seen[v]] = notation.label(Label(stem), mark)
+                for style, text in spelling.of(*marked(name, kind)).items():
+                    found[style][seen[v]] = text
     return found
-
-
-def derivative_labels(name: str, kind: str) -> Json:
-    """The name of the tangent or the adjoint of a value in each style."""
-    return {"plain": PREFIXES[kind] + name, "unicode": Unicode(number).label(Label(name), kind)}
 
 
 def guarded(guard: Sequence[tuple[int, bool]], value: int) -> list[str | int]:

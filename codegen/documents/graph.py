@@ -182,6 +182,8 @@ class _Formulas:
             written = "; ".join(line.strip() for text in self.writer.equation(e) for line in text.splitlines())
             return written.replace("{;", "{").replace("; }", " }")
         parts = [self.piece(a) for a in e.args]
+        if e.op is DUP and len(e.outs) == 1:   # of a program for reading
+            return f"{self.names[e.outs[0]]} = {parts[0][0]}"
         name = e.op.spelled or e.op.name
         polished = self.notation.polished(self.notation.operation(name, parts)[0])
         return f"{', '.join(self.names[o] for o in e.outs)} = {call(name, parts)[0] if e.op is DUP else polished}"

@@ -130,6 +130,8 @@ class ScalarWriter:
     def operation(self, e: Equation) -> Piece:
         parts = [self.piece(a) for a in e.args]
         name = e.op.spelled or e.op.name
+        if e.op is TABLE["dup"] and len(e.outs) == 1:   # of a program for reading
+            return parts[0]
         if self.style == "prefix" or e.op is TABLE["dup"]:
             return call(name, parts)
         return infix(name, parts)

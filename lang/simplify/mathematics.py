@@ -18,14 +18,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from adcli.lang.evaluate import FLOAT
-from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var, has_tensors
+from adcli.lang.ir import Atom, Equation, Lit, Point, Program, Result, Var, has_tensors
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import Meaning, Named, meaning
+from adcli.lang.simplify.contexts import Context, contexts
 
 LONGEST = 2000
 """Equations of a program that is rewritten."""
@@ -84,6 +85,9 @@ def alone(base: PoweredBase, e: Fraction | int = 1) -> Monomial:
 
 
 SUM = "sum"
+SELECT, COPY = TABLE["select"], TABLE["dup"]
+NEUTRAL = {TABLE["add"]: 0.0, TABLE["mul"]: 1.0}
+"""Operations with the number beside which they are the other operand."""
 NOTE = "for reading: the mathematics inside of the domain; cases of rules that hold no drawn point are left out"
 ONE, ZERO = Monomial(Fraction(1)), Monomial(Fraction(0))
 PI = alone(PoweredBase(Named(math.pi, "pi")))
@@ -101,44 +105,76 @@ def mathematical(program: Program) -> Program:
     """The program as mathematics writes it; itself where it has tensors or is too long to be read."""
     if has_tensors(program) or len(program.equations) > LONGEST:
         return program
-    return rewritten(decided(program))
+    return rewritten(decided(program).program)
 
 
 # ---------------------------------------------------------------- the cases of rules
 
-def decided(program: Program) -> Program:
-    """The program without the cases of rules that hold no point inside of the domain."""
-    points = inside(program)
+class Decided(NamedTuple):
+    """A program without cases of rules, and for each group of equations what was assumed: a condition, its truth, and the context
+    in which it has that."""
+
+    program: Program
+    assumed: Mapping[int, Sequence[tuple[Atom, bool, Context]]] = {}
+
+
+def decided(program: Program, at: Point | None = None) -> Decided:
+    """The program without the cases of rules that hold no point inside of the domain, nor the point `at`. Values keep their
+    variables, so that those of the whole program are theirs too. A program with tensors, or a long one, stays as it is."""
+    points = [] if has_tensors(program) or len(program.equations) > LONGEST else inside(program)
+    if points and at is not None:
+        points.append({p.var: at[p.name] for p in program.params})
+        points = points if carried_out(program.equations, points[-1]) else []
     if not points:
-        return program
-    masks: dict[Atom, set[int]] = {r.atom: set(range(len(points))) for r in program.results}
-    env: dict[Atom, Atom] = {}
+        return Decided(program)
+    under = contexts(program)
+    env, whole = dict[Atom, Atom](), dict[Atom, Atom]()   # of what has no name, and of all
+    assumed: dict[int, list[tuple[Atom, bool, Context]]] = {}
+    results = {r.atom for r in program.results}
     own = {out for e in program.equations if not e.group for out in e.outs if out.truth}   # of the text: no rule has made these
-    for e in reversed(program.equations):   # where a value matters: where something that matters reads it
-        at = set().union(*(masks.get(out, ()) for out in e.outs))
-        reads = [at] * len(e.args)
-        if e.op is TABLE["select"]:
-            true = {k for k in at if number_of(e.args[0], points[k])}
-            reads = [at, true, at - true]
-        for a, mask in zip(e.args, reads, strict=True):
-            masks.setdefault(a, set()).update(mask)
     for e in program.equations:
-        if e.group and e.op.name in ("select", "and", "or"):
-            at = masks.get(e.outs[0], set())
-            for a, chosen in choices(e):
-                held = {bool(points[k][a]) for k in at} if isinstance(a, Var) and a not in own else set()
-                if len(held) == 1:
-                    left = chosen(held == {True})
-                    env[e.outs[0]] = env.get(left, left)
-                    break
-    equations = [e.with_args([env.get(a, a) for a in e.args]) for e in program.equations if e.outs[0] not in env]
-    return replace(program, equations=tuple(equations),
-                   results=tuple(r.with_atom(env.get(r.atom, r.atom)) for r in program.results))
+        context = under.get(e.outs[0])
+        if not e.group or context is None:
+            continue
+        there = [p for p in points if all(bool(p[c]) is truth for c, truth in context)]
+        first, last = (env.get(e.args[i], e.args[i]) for i in (0, -1))
+        if isinstance(last, Lit) and last.value == NEUTRAL.get(e.op) and all(
+                repr(p[e.outs[0]]) == repr(number_of(first, p)) for p in there):   # as x + 0 is but for the sign of a zero
+            whole[e.outs[0]] = first
+        for a, chosen in choices(e) if e.op.name in ("select", "and", "or") else ():
+            held = {bool(p[a]) for p in there} if isinstance(a, Var) and a not in own else set()
+            if len(held) == 1:
+                left = chosen(held == {True})
+                whole[e.outs[0]] = env.get(left, left)
+                assumed.setdefault(e.group, []).append((a, held == {True}, context))
+                break
+        if e.outs[0] in whole and not e.outs[0].name and e.outs[0] not in results:
+            env[e.outs[0]] = whole[e.outs[0]]
+    return Decided(without(program, env, whole), assumed)
+
+
+def without(program: Program, env: Mapping[Atom, Atom], whole: Mapping[Atom, Atom]) -> Program:
+    """The program with other values for some, in `whole` also for what stays as a copy, and without the equations of rules that
+    only those needed."""
+    lost, kept = {*whole}, list[Equation]()
+    needed = {r.atom for r in program.results}
+    for e in reversed(program.equations):
+        if e.group and not lost.isdisjoint(e.outs):
+            lost.update(e.args)
+            if needed.isdisjoint(e.outs) and not e.outs[0].name:
+                continue
+        if e.outs[0] in whole:
+            e = Equation(e.outs, COPY, (whole[e.outs[0]],), e.span, e.group)
+        elif e.group:
+            e = e.with_args([env.get(a, a) if isinstance(a, Var) or a.value else Lit(0.0) for a in e.args])
+        needed.update(e.args)
+        kept.append(e)
+    return replace(program, equations=tuple(reversed(kept)))
 
 
 def choices(e: Equation) -> list[tuple[Atom, Callable[[bool], Atom]]]:
     """The conditions of a choice, or of a conjunction or disjunction, and by the truth of each the argument that is left."""
-    if e.op is TABLE["select"]:
+    if e.op is SELECT:
         return [(e.args[0], lambda true: e.args[1 if true else 2])]
     one, other = e.args
     passes = e.op is TABLE["and"]
@@ -170,7 +206,7 @@ def carried_out(equations: Iterable[Equation], values: dict[Atom, Any]) -> bool:
     for e in equations:
         try:
             args = [number_of(a, values) for a in e.args]
-            value = args * len(e.outs) if e.op is TABLE["dup"] else [FLOAT.apply(e.op, args, e.args)]
+            value = args * len(e.outs) if e.op is COPY else [FLOAT.apply(e.op, args, e.args)]
         except (ArithmeticError, ValueError):
             return False
         values.update(zip(e.outs, value, strict=True))

@@ -1,6 +1,6 @@
 // Elements, made of names and text alone: nothing that a program says is ever read as markup.
 
-const SVG = document.querySelector("svg").namespaceURI;
+const [SVG, MATH] = ["svg", "math"].map((name) => document.querySelector(name).namespaceURI);
 
 /** The element of this id. */
 export const byId = (id) => document.getElementById(id);
@@ -13,6 +13,11 @@ export function el(tag, attributes = {}, ...children) {
 /** The same for a picture. */
 export function svg(tag, attributes = {}, ...children) {
     return filled(document.createElementNS(SVG, tag), attributes, children);
+}
+
+/** The same for a formula. */
+export function mathml(tag, attributes = {}, ...children) {
+    return filled(document.createElementNS(MATH, tag), attributes, children);
 }
 
 function filled(element, attributes, children) {

@@ -132,7 +132,7 @@ addEventListener("hashchange", () => choose(read(location.hash, model.inputs, mo
 
 const CHOICES = {
     notation: {unicode: "Mathematics", plain: "As in programs"},
-    style: {nested: "Nested", anf: "One operation per line", prefix: "Prefix calls"},
+    style: {math: "Mathematics", nested: "Nested", anf: "One operation per line", prefix: "Prefix calls"},
 };
 
 function choices() {

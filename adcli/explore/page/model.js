@@ -1,6 +1,7 @@
 // What the document says, as the panes ask for it: steps, rows, lines, values.
 
 import {number} from "./numbers.js";
+import {typeset} from "./typeset.js";
 
 const TITLES = {program: "Program", forward: "Forward", reverse: "Reverse", simplified: "Reverse, simplified"};
 const WAYS = {forward: "tangent", reverse: "adjoint"};
@@ -60,6 +61,8 @@ export function modelOf(doc) {
             at: (slot) => values[slot],
             of: (entry) => (entry.constant !== undefined ? given(entry.constant)
                 : entry.value === undefined ? 0 : open(entry.value) ? values[entry.value] : undefined),
+            otherwise: (row) => open(row.value) && (row.assumes ?? []).some(([[slot, truth], ...where]) =>
+                Boolean(values[slot]) !== truth && where.every(([c, holds]) => Boolean(values[c]) === holds)),
             why: (row) => reasons(row, (slot) => adcliReasons(doc, everything(state), slot, number)),
         };
     }
@@ -67,13 +70,14 @@ export function modelOf(doc) {
     return {
         name: doc.name, about: about(doc.source), inputs, outputs, evaluated, fault, styles,
         seeds: {forward: moving, reverse: weighed},
-        notations: Object.keys(doc.names).reverse(),
+        notations: ["unicode", "plain"],
         start: {at: inputs.map((input) => input.start), mode: "reverse", forward: moving[0], reverse: weighed.at(-1)},
         steps: (state) => steps[state.mode],
         seed: (state) => chosen(state, inputs, outputs),
         way: (state) => WAYS[state.mode],
         named: (slot, state) => doc.names[state.notation][slot],
         formula: (row, state) => spelled(row.formula[state.notation], (slot) => doc.names[state.notation][slot]),
+        math: (row, state, how) => math(row, doc.names, state.notation, how),
         made: ({name, formula}, state) =>
             `${name[state.notation]} = ${spelled(formula, (slot) => doc.names[state.notation][slot])}`,
         statement: (row, state) => statement(row, doc.names[state.notation], state.notation),
@@ -91,7 +95,7 @@ const whole = (x) => (x.data ?? [x]).every(Number.isInteger);
 
 /** A formula as text: pieces that are numbers are values, spelled by `spell`. */
 function spelled(pieces, spell) {
-    const alone = (i) => i === 0 || /\($/.test(pieces[i - 1]);
+    const alone = (i) => i === 0 || /[({]$/.test(pieces[i - 1]);
     return pieces.map((piece, i) => (typeof piece === "number" ? spell(piece, alone(i)) : piece)).join("");
 }
 
@@ -99,6 +103,15 @@ function spelled(pieces, spell) {
 function statement(row, names, notation) {
     const text = spelled(row.formula[notation], (slot) => names[slot]);
     return row.whole ? text : `${names[row.value]} = ${text}`;
+}
+
+/** A formula as an element or a text, with its name in front where it is `named`, and with numbers where there are `values`. */
+function math(row, names, notation, {named, values} = {}) {
+    const text = (style) => {
+        const spell = values ? (slot, alone) => operand(values.at(slot), alone) : (slot) => names[style][slot];
+        return `${named && !row.whole ? `${names[style][row.value]} = ` : ""}${spelled(row.formula[style], spell)}`;
+    };
+    return notation === "plain" || row.whole ? text(notation) : typeset(text("latex"), text(notation));
 }
 
 /** A value within a formula: a negative one in parentheses. */

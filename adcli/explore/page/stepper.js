@@ -69,9 +69,8 @@ function equation(model, state, step, values, hidden) {
     const value = hidden ? el("span", {class: "hidden-value"}, "?")
         : el("span", {class: "value", id: "value"}, shown(values.of(step)));
     const said = numbers === formula || numbers.includes("□") || step.formula[state.notation].length === 1;   // a copy, ȳ: its
-    const between = said ? "" : ` = ${numbers}`;   // number is the result, which may be hidden
-    const parts = step.whole ? [formula, " : ", value]
-        : [`${model.named(step.value, state)} = ${formula}`, between, " = ", value];
+    const between = said ? [] : [" = ", model.math(step, state, {values})];   // number is the result, which may be hidden
+    const parts = step.whole ? [formula, " : ", value] : [model.math(step, state, {named: true}), ...between, " = ", value];
     return [el("p", {class: "equation", "data-kind": step.kind, "data-op": step.op}, parts)];
 }
 

@@ -3,7 +3,7 @@
 import {el} from "./dom.js";
 import {pane} from "./panes.js";
 import {windowed} from "./windowed.js";
-import {shown} from "./words.js";
+import {OTHERWISE, shown} from "./words.js";
 
 /** The pane of the table. */
 export function table(model) {
@@ -28,21 +28,22 @@ export function table(model) {
 function row(model, state, each) {
     const named = (slot, name) => model.named(slot, state) ?? name;
     const value = el("td", {class: "value"}), derived = el("td", {class: "value derived"});
-    const formula = each.row ? model.formula(each.row, state) : each.word;
+    const formula = each.row ? model.formula(each.row, state) : each.word, note = el("sup", {title: OTHERWISE}, " †");
     const element = el("tr", {"data-op": each.op, class: each.first ? "first" : null},
         el("th", {scope: "row"}, each.value === undefined ? each.name : named(each.value, each.name)),
-        el("td", {class: "formula", title: formula}, formula), value, derived,
-        el("td", {class: "formula derived"}, each.derived ? origin(model, state, each.derived) : ""));
+        el("td", {class: "formula", title: formula}, each.row ? model.math(each.row, state) : formula), value, derived,
+        el("td", {class: "formula derived"}, each.derived ? origin(model, state, each.derived) : "", note));
     return [element, (values) => {
         value.replaceChildren(shown(values.of(each)));
         derived.replaceChildren(...(each.derived ? [shown(values.of(each.derived))] : []));
+        note.hidden = !(each.derived?.row && values.otherwise(each.derived.row));
     }];
 }
 
 /** What makes a tangent or an adjoint: a line of the derivative, a copy of another one or, under a condition, the seed. */
 function origin(model, state, {value, row: by, made}) {
     if (made) return model.made(made, state);
-    return by ? model.statement(by, state) : `${model.named(value, state)}, the seed`;
+    return by ? model.math(by, state, {named: true}) : `${model.named(value, state)}, the seed`;
 }
 
 function framed(state, rows) {

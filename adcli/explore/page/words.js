@@ -25,7 +25,9 @@ export function sizes(shape) {
     return shape.length === 1 ? `${shape[0]} ${shape[0] === 1 ? "number" : "numbers"}` : shape.join("×");
 }
 
-/** Sentences about a value that is not finite: what made it. */
+export const OTHERWISE = "At this point the evaluation takes another case of the rule than this formula has.";
+
+/** Sentences about a value: that its formula is not what was evaluated, and of one that is not finite what made it. */
 export function because(step, values) {
-    return trouble(values.at(step.value)) ? values.why(step) : [];
+    return [...(values.otherwise(step) ? [OTHERWISE] : []), ...(trouble(values.at(step.value)) ? values.why(step) : [])];
 }

@@ -56,10 +56,12 @@ class Page:
         WebDriverWait(self.browser, 20, 0.02).until(lambda _: self.run(f"return {condition}"))
 
     def text(self, selector: str) -> str:
-        return self.run("return document.querySelector(arguments[0])?.innerText ?? ''", selector).strip()
+        return next(iter(self.texts(selector)), "")
 
     def texts(self, selector: str) -> list[str]:
-        found = self.run("return [...document.querySelectorAll(arguments[0])].map(e => e.innerText)", selector)
+        found = self.run("""const read = e => !e.querySelector?.('math') ? e.innerText ?? e.textContent
+                : [...e.childNodes].map(c => c.getAttribute?.('alttext') ?? (c.hidden ? '' : read(c))).join('');
+            return [...document.querySelectorAll(arguments[0])].map(read)""", selector)
         return [text.strip() for text in found]
 
     def press(self, *keys: str) -> None:
@@ -177,7 +179,7 @@ def test_a_sample(path, browser, folder):
 
 
 def test_sliders_and_fields_move_everything(browser, folder):
-    made = page(browser, folder, ROOT / "samples" / "worked.ad", "--at", "x=2,y=5")
+    made = page(browser, folder, ROOT / "samples" / "worked.ad", "--at", "x=2,y=5", hash="#style=nested")
     assert made.results == {"v": "3920.6", "∂v/∂x": "5880", "∂v/∂y": "-0.12"}
     made.type("#input-0", "3")
     made.type(".input:nth-child(2) input[type=range]", "4")
@@ -254,6 +256,18 @@ def test_a_slider_reaches_what_is_typed_where_no_range_is_declared(browser, fold
     assert low == 3 and high > 5000 and at == pytest.approx(5000, rel=0.01)
     made.type("#input-0", "inf")
     assert slider(0)[:2] == [-200, 200]
+    made.quiet()
+
+
+def test_formulas_are_set_and_say_where_another_case_is_taken(browser, folder):
+    made = page(browser, folder, "-e", "v = log(x)/y", "--at", "x=2,y=-5", hash="#step=8")
+    tall, low = made.run("return ['mfrac', 'mi'].map(tag => document.querySelector(`.equation ${tag}`).offsetHeight"
+                         " || document.querySelector(`.equation ${tag}`).getBoundingClientRect().height)")
+    assert tall > 1.5 * low and made.text(".equation").startswith("x̄ = ī1 × (1 / x) = -0.2 × (1 / 2) = ")
+    assert made.text("#because") == "" and "†" not in "".join(made.texts("td.derived.formula"))
+    made.type("#input-0", "-2")
+    assert made.text("#because").startswith("At this point the evaluation takes another case of the rule")
+    assert made.texts("td.derived.formula")[0] == "x̄ = ī1 × (1 / x) †"
     made.quiet()
 
 

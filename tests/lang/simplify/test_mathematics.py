@@ -10,8 +10,9 @@ from adcli.lang.ir import Program
 from adcli.lang.ir.notation import ATOM, infix
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
+from adcli.lang.passes.pipeline import tangents
 from adcli.lang.printing.printer import print_program
-from adcli.lang.simplify.mathematics import inside, mathematical
+from adcli.lang.simplify.mathematics import decided, inside, mathematical
 from command import adcli
 from random_programs import sample
 from session_seed import drawn
@@ -75,6 +76,17 @@ def test_a_derivative_is_what_a_person_writes(formula, derivatives):
     text = print_program(mathematical(gradient(parse(f"f = {formula}"))))
     lines = [line.partition(" = ")[2] for line in text.splitlines() if line.startswith("df_d")]
     assert "; ".join(lines) == derivatives
+
+
+@pytest.mark.parametrize("formula, x, line", [
+    ("log(x)", 2.0, "dv = dx * (1 / x)"), ("log(x)", -2.0, "dv = dx * (x < 0 ? v : 1 / x)"),
+    ("log(x)", -0.0, "dv = dx * (1 / (x + 0))"), ("relu(x)", 2.0, "dv_1 = dx"),
+    ("max(x, 1)", 1.0, "dv_1 = dx * (x == 1 ? 0.5 : 1)")])
+def test_a_case_that_holds_the_point_stays(formula, x, line):
+    program = tangents(parse(f"v = {formula}"))
+    read = decided(program, {"x": x, "dx": 1.0}).program
+    assert line in print_program(read).splitlines()
+    assert {*(o for e in read.equations for o in e.outs)} <= {*(o for e in program.equations for o in e.outs)}
 
 
 def test_the_style_of_text_and_what_it_refuses():
