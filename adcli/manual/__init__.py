@@ -15,8 +15,8 @@ GUIDES = ("start", "guide-fit", "guide-budget", "guide-rows", "guide-firmware", 
           "guide-network", "guide-python", "guide-teach")
 """Whole tasks, from beginning to end."""
 REFERENCE = ("verbs", "language", "tensors", "functions", "sources", "points", "rows", "clusters", "matrices", "emit", "pictures",
-             "libraries", "status", "precision", "digits", "diagnosis", "explore", "uncertainty", "fits", "solvers", "python",
-             "notebooks", "engines", "editors", "environment", "security", "exit-codes", "samples", "internals")
+             "gallery", "libraries", "status", "precision", "digits", "diagnosis", "explore", "uncertainty", "fits", "solvers",
+             "python", "notebooks", "engines", "editors", "environment", "security", "exit-codes", "samples", "internals")
 TOPICS = GUIDES + REFERENCE
 """The chapters, in the order in which they are read."""
 FOLDER = Path(__file__).parent

@@ -5,11 +5,12 @@ import html
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 
-from adcli.manual import FOLDER, GUIDES, REFERENCE, TOPICS, chapter, heading
+from adcli.manual import FOLDER, GUIDES, REFERENCE, TOPICS, chapter, heading, samples
 from adcli.manual.markdown import BREAK, Block, Bullet, CellTable, Code, Heading, Paragraph, spans
 from adcli.manual.search import sections
 from adcli.output.version import __version__
@@ -45,9 +46,15 @@ PAGE = """<!doctype html>
 """
 
 
-def write_pages(folder: Path, verbs: Mapping[str, str]) -> int:
-    """Write all pages into a folder, which is made if it is not there; the number of pages. `verbs` are their help texts."""
+def write_pages(folder: Path, verbs: Mapping[str, str], run: Callable[[list[str]], object]) -> int:
+    """Write all pages into a folder, which is made if it is not there; the number of pages. `verbs` are their help texts, `run`
+    runs a command, for the pictures."""
     folder.mkdir(parents=True, exist_ok=True)
+    for topic in TOPICS:
+        for block in chapter(topic):
+            if isinstance(block, Code) and block.language == "picture":
+                for _, args in pictures(" ".join(block.lines), folder):
+                    run(args)
     texts = {topic: "\n".join(written(chapter(topic))) for topic in TOPICS}
     texts |= {f"verb-{verb}": f'<h1 class="name">adcli {verb}</h1>\n<pre class="help">{html.escape(text)}</pre>'
               for verb, text in verbs.items()}
@@ -62,6 +69,16 @@ def write_pages(folder: Path, verbs: Mapping[str, str]) -> int:
     for name in ASSETS:
         put(folder / name, (FOLDER / name).read_text(encoding="utf-8"))
     return len(texts)
+
+
+def pictures(command: str, folder: Path) -> list[tuple[str, list[str]]]:
+    """The files that a command which ends in the name of a picture makes, and its arguments: of `plot` two, the second for a dark
+    page. Samples are those of the package."""
+    *words, name = shlex.split(command)[1:]
+    words = [str(samples()[0].parent.parent / word) if word.startswith("samples/") else word for word in words]
+    dark = name.replace(".", "-dark.")
+    made = [(name, [*words, str(folder / name)])]
+    return made if words[0] != "plot" else [*made, (dark, [*words, str(folder / dark), "--theme", "dark"])]
 
 
 def plain(text: str) -> str:
@@ -117,6 +134,11 @@ def element(block: Block) -> str:
             return f"<p>{inline(text)}</p>"
         case Bullet(text):
             return f"<li>{inline(text)}</li>"
+        case Code("picture", lines):
+            (name, _), *dark = pictures(" ".join(lines), Path())
+            sources = "".join(f'<source srcset="{of}" media="(prefers-color-scheme: dark)">' for of, _ in dark)
+            return (f'<figure><picture>{sources}<img src="{name}" alt="The picture that the command below draws" loading="lazy">'
+                    f"</picture>\n{element(Code('', tuple(f'$ {line}' for line in lines)))}</figure>")
         case Code(_, lines):
             return f'<pre tabindex="0"><code>{chr(10).join(map(code_line, lines))}</code></pre>'
         case CellTable((first, *rows)):

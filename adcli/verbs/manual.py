@@ -1,6 +1,7 @@
 """The verbs help and functions: chapters of the manual, the help of other verbs, and the table of primitives."""
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -13,7 +14,7 @@ import click
 
 from adcli.command.usage import WRITTEN, Command, OneOf, Option, full_help, options_of
 from adcli.lang.ir.errors import AdError, unknown
-from adcli.output.streams import columns_of
+from adcli.output.streams import columns_of, say
 from adcli.output.version import __version__
 
 if TYPE_CHECKING:
@@ -51,13 +52,21 @@ def help_command(context: click.Context, topic: tuple[str, ...], folder: str | N
 def pages(context: click.Context, folder: str, topic: tuple[str, ...]) -> int:
     """Write the manual into a folder."""
     from adcli.manual.pages import write_pages
+    from adcli.pictures.picture import require_package
     if topic:
         raise AdError("--html writes the whole manual", help=f"adcli help --html {folder}")
     helps = {}
     for name in verbs(context):
         with verb(context, name) as inner:
             helps[name] = full_help(inner)
-    count = write_pages(Path(folder), helps)
+    cli, drawing = context.find_root().command, True
+    try:
+        require_package("svg")
+    except AdError as fault:
+        drawing = False
+        say(f"note: the pages have no pictures: {fault.message}\nhelp: {fault.help}")
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):   # what fit prints, too
+        count = write_pages(Path(folder), helps, lambda args: drawing and cli.main([*args, "-q"], "adcli", standalone_mode=False))
     sys.stderr.write(f"{count} pages: {Path(folder) / 'index.html'}\n")
     return 0
 
