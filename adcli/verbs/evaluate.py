@@ -4,6 +4,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 import click
 
@@ -22,6 +23,7 @@ from adcli.task.tasks import Task, prepared
 from adcli.task.verbs import MATRIX_FORMATS, Verb
 
 
+@cache
 def command(verb: Verb) -> click.Command:
     """The command of a verb."""
     @takes(ResultOptions)

@@ -20,6 +20,7 @@ for lags that are sizes or indices, and sums at any subscripts, it is proved (`a
 """
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar, NamedTuple
@@ -179,17 +180,21 @@ def meetings(e: Equation[Recurrence]) -> Iterator[Meeting]:
     steps."""
     op = e.op
     statements = whole_statements(e)
+    reads: list[defaultdict[Atom, list[tuple[Subscript, ...]]]] = []
+    for each in statements:
+        reads.append(defaultdict(list))
+        for atom, subscripts in elements_read(each, each.op):
+            reads[-1][atom].append(subscripts)
     for i, writer in enumerate(statements):
         place, written = step_place(writer.op, op.step) or (0, None)
         for k, other in enumerate(statements):
             if k > i and other.outs == writer.outs and not adds_to_what_is_there(writer.op, other.op, op):
                 yield Meeting(writer, other, other.op.write, False, False)
-            for atom, subscripts in elements_read(other, other.op):
-                if atom is writer.outs[0]:
-                    offset = step_offset(subscripts[place], op.step)
-                    behind = None if offset is None or written is None else (offset - written if op.down else written - offset)
-                    if behind is None or behind < 0 or (behind == 0 and i >= k):
-                        yield Meeting(writer, other, subscripts, i < k, True)
+            for subscripts in reads[k].get(writer.outs[0], ()):
+                offset = step_offset(subscripts[place], op.step)
+                behind = None if offset is None or written is None else (offset - written if op.down else written - offset)
+                if behind is None or behind < 0 or (behind == 0 and i >= k):
+                    yield Meeting(writer, other, subscripts, i < k, True)
 
 
 def adds_to_what_is_there(first: Boxed, second: Boxed, op: Recurrence) -> bool:
