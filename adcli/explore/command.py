@@ -21,7 +21,7 @@ from typing import Any
 import click
 
 from adcli.command.options import derivative_options, option, output_option, program_options, quiet_option, takes
-from adcli.command.usage import WHERE, Command
+from adcli.command.usage import WHERE, WRITTEN, Command
 from adcli.explore.data import document, packed
 from adcli.input.points import one_point
 from adcli.input.settings import Options
@@ -37,6 +37,8 @@ LONGEST_TITLE = 60
 class ExploreOptions(Options):
     """The options of explore."""
 
+    quiz: bool
+
 
 @click.command("explore", cls=Command,
                examples=("adcli explore samples/worked.ad --at x=2,y=5", "adcli explore -e 'v = x*sin(x)' --at x=2"))
@@ -44,6 +46,7 @@ class ExploreOptions(Options):
 @derivative_options
 @option(WHERE, "--at", "at", multiple=True, metavar="POINT",
         help="The point to begin at: x=2,y=5; A=@matrix.npy for a tensor; @point.json.")
+@option(WRITTEN, "--quiz", is_flag=True, help="Ask for every value before it is shown, and count the answers.")
 @output_option
 @quiet_option
 @takes(ExploreOptions)
@@ -57,7 +60,7 @@ def command(options: ExploreOptions) -> int:
         raise AdError("refusing to write a page to a terminal; use -o FILE.html")
     source = options.source
     made, evaluator = document(source, start(source, options), options.outputs, options.inputs)
-    text = page(title(source, options), made, evaluator)
+    text = page(title(source, options), made | {"quiz": options.quiz}, evaluator)
     with packed_destination(options.output) as stream:
         stream.write(text.encode())
     return 0
@@ -81,8 +84,8 @@ def start(source: Source, options: ExploreOptions) -> dict[str, Any] | None:
 # ---------------------------------------------------------------- the file
 
 FOLDER = Path(__file__).parent / "page"
-SCRIPTS = ("dom", "typeset", "numbers", "state", "words", "panes", "model", "controls", "stepper", "windowed", "code", "table",
-           "layers", "graph", "tensors", "main")
+SCRIPTS = ("dom", "typeset", "numbers", "state", "words", "panes", "quiz", "model", "controls", "stepper", "windowed", "code",
+           "table", "layers", "graph", "tensors", "main")
 """The modules, each after those that it imports."""
 IMPORT = re.compile(r'^import \{[^}]*\} from "\./\w+\.js";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (const|function) (\w+)", re.MULTILINE)

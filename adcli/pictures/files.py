@@ -59,6 +59,10 @@ SETTINGS: dict[str, Any] = {
     "font.sans-serif": ["DejaVu Sans", "Arial", "Helvetica", "sans-serif"], "axes.unicode_minus": True,
     "text.parse_math": False, "axes.formatter.useoffset": False,
 }
+SMALLEST, LARGEST = 1.0, 60.0
+"""Inches of a file."""
+MOST_MARKERS = 20_000
+"""Points of data that are markers in a file; more are an image."""
 DOTS = 160
 """Pixels of an inch of PNG, where the size is not given in pixels."""
 
@@ -89,6 +93,8 @@ def drawn(picture: Picture, form: str) -> bytes:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     out, theme, size = io.BytesIO(), THEMES[picture.theme], picture.size
+    if size and not all(SMALLEST <= x <= LARGEST for x in size.inches):
+        raise AdError(f"a file is {SMALLEST:g} to {LARGEST:g} inches wide and high", help="write ⟦--size 16x10cm⟧")
     settings: dict[Any, Any] = {**matplotlib.rcParamsDefault, "backend": "agg", **SETTINGS, **coloured(theme)}
     with pictures.one_at_a_time, matplotlib.rc_context(settings), warnings.catch_warnings():   # whatever a user's file says
         warnings.filterwarnings("error", message=".*axes sizes collapsed")
@@ -178,7 +184,8 @@ def plotted(ax: Any, c: Curve, colour: str, x: Sequence[float], y: Sequence[floa
     if c.style == "steps":
         ax.stairs(y, x, baseline=ground, fill=True, color=colour, alpha=0.3, linewidth=0, label=c.name)
     elif c.style == "points":
-        ax.plot(x, y, linestyle="none", marker="o", markersize=3.6, color=colour, label=c.name)
+        ax.plot(x, y, linestyle="none", marker="o", markersize=3.6, color=colour, label=c.name,
+                rasterized=len(x) > MOST_MARKERS)
     else:
         dash = (0, (5, 2)) if c.style == "dashed" else DASHES[c.number % len(DASHES)]
         ax.plot(x, y, color=colour, linestyle=dash, label=c.name)

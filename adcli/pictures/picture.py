@@ -109,8 +109,6 @@ class PictureSize(NamedTuple):
 
 UNITS = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "px": 1 / 96, "": 1 / 96}
 """Inches of a unit."""
-SMALLEST, LARGEST = 1.0, 100.0
-"""Inches of a file."""
 
 
 def size_of(text: str) -> PictureSize:
@@ -120,12 +118,8 @@ def size_of(text: str) -> PictureSize:
         raise AdError(f"⟦--size⟧ '{text}' is not a width and a height",
                       help="write ⟦--size 16x10cm⟧, 6x4in or 800x600 (pixels; of a picture in characters, columns and lines)")
     width, height = (float(given[k]) for k in (1, 2))
-    inches = width * UNITS[given[3]], height * UNITS[given[3]]
     cells = None if given[3] else (round(width), round(height))
-    if not all(SMALLEST <= x <= LARGEST for x in inches) and not cells:
-        raise AdError(f"⟦--size⟧ {text}: a file is {SMALLEST:g} to {LARGEST:g} inches wide and high",
-                      help="write ⟦--size 16x10cm⟧")
-    return PictureSize(inches, 96 if given[3] in ("", "px") else None, cells)
+    return PictureSize((width * UNITS[given[3]], height * UNITS[given[3]]), 96 if given[3] in ("", "px") else None, cells)
 
 
 @dataclass(frozen=True)

@@ -122,5 +122,5 @@ def columns(across: Sequence[str], outputs: Sequence[str], options: PlotOptions)
         for fault in faults.values():
             raise fault
         for name, column in zip(found, read, strict=True):
-            found[name] += column if len(column) == len(read[0]) else [math.nan] * len(read[0])
+            found[name].extend(column if len(column) == len(read[0]) else [math.nan] * len(read[0]))
     return found

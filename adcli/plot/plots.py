@@ -65,7 +65,7 @@ class Wanted(NamedTuple):
         outputs = [r.name for r in program.results if r.name not in across and (self.of is None or r.name in self.of)]
         found = {name: x for name, x in read(across, outputs).items() if name in across or any(map(math.isfinite, x))}
         if len(setting.ranges) == 1 and not {*outputs} & {*found}:
-            raise AdError(f"⟦--data⟧ has no column with the name of an output: {', '.join(outputs)}",
+            raise AdError(f"⟦--data⟧ has no numbers in a column with the name of an output: {', '.join(outputs)}",
                           help=f"rename one: --rename COLUMN={outputs[0]}" if outputs else None)
         return self._replace(data=found)
 

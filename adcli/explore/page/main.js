@@ -5,12 +5,14 @@ import {inputs, results, seeds} from "./controls.js";
 import {byId, el, mark, reveal} from "./dom.js";
 import {graph} from "./graph.js";
 import {modelOf} from "./model.js";
+import {fold} from "./panes.js";
+import {asked} from "./quiz.js";
 import {box, read, within, written} from "./state.js";
 import {KEYS, stepper} from "./stepper.js";
 import {table} from "./table.js";
 import {tensors} from "./tensors.js";
 
-const SOON = 200;
+const SOON = 200, LONG = 200;   // lines of a derivative from which it begins folded
 const model = modelOf(await adcliOpened(byId("document").textContent).catch((fault) => {
     byId("about").textContent = `This browser cannot open the page: ${fault.message}.`;
     throw fault;
@@ -24,6 +26,7 @@ const panes = [
     ...model.programs.map((program) => code(model, program)),
 ];
 const step = stepper(model, {go, choose});
+const long = model.programs.slice(1).filter(({lines}) => lines(model.styles[0]).length > LONG).map(({key}) => key);
 
 // ---------------------------------------------------------------- the state
 
@@ -37,7 +40,8 @@ function choose(change) {
 
 function started() {
     const [style] = model.styles, [notation] = model.notations;
-    const first = {...model.start, step: 0, element: null, predict: false, shown: false, style, notation};
+    const first = {...model.start, step: 0, element: null, predict: model.quiz, shown: false, style, notation, folded: null,
+        answers: ""};
     const linked = {...first, ...valid(read(location.hash, model.inputs, model.seeds), first)};
     return model.fault(linked) ? {...linked, at: first.at} : linked;
 }
@@ -51,20 +55,20 @@ function valid(change, now = state.get()) {
     if (!model.notations.includes(next.notation)) delete next.notation;
     const steps = model.steps({...now, ...next}).length;
     if ((next.step ?? now.step) > steps) next.step = steps;
-    return next;
+    return model.quiz ? asked(now, next) : next;
 }
 
 /** Move to a step; where its value is to be predicted, the way on shows it first. */
 function go(to) {
     const now = state.get(), last = model.steps(now).length;
-    if (to === "next" && now.predict && !now.shown && now.step > 0) return choose({shown: true});
+    if (to === "next" && now.predict && !now.shown && now.step > 0) return choose({shown: !model.quiz});
     const at = {first: 0, back: Math.max(0, now.step - 1), next: Math.min(last, now.step + 1), last}[to];
     return choose({step: at, shown: to === "last"});
 }
 
 // ---------------------------------------------------------------- what is shown
 
-let later, announced, followed;
+let later, announced, followed, unfolded;
 
 function show(now) {
     const values = model.evaluated(now);
@@ -74,8 +78,9 @@ function show(now) {
     const current = model.steps(now)[now.step - 1];
     light("data-now", current ? [current.op] : []);
     document.body.setAttribute("data-way", current ? current.kind : "");
-    if (current && current !== followed) follow(current);
-    followed = current;
+    fold(now.folded ?? long);
+    if (current && (current !== followed || now.folded !== unfolded)) follow(current);
+    [followed, unfolded] = [current, now.folded];
     clearTimeout(later);
     later = setTimeout(() => remember(written(now, model.inputs)), SOON);
 }
@@ -112,6 +117,12 @@ const opsOf = (event) => event.target.closest?.("[data-op]")?.getAttribute("data
 document.addEventListener("pointerover", (event) => light("data-hover", opsOf(event)));
 document.addEventListener("focusin", (event) => light("data-hover", opsOf(event)));
 byId("panes").addEventListener("click", (event) => {
+    const pane = event.target.closest("h2")?.parentElement.getAttribute("data-pane");
+    if (pane) {
+        choose(({folded}) => ({folded: (folded ?? long).includes(pane) ? (folded ?? long).filter((key) => key !== pane)
+            : [...folded ?? long, pane]}));
+        return;
+    }
     const ops = opsOf(event), at = model.steps(state.get()).findIndex((each) => ops.includes(String(each.op)));
     if (at >= 0) choose({step: at + 1, shown: false});
 });

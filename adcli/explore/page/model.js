@@ -83,7 +83,7 @@ export function modelOf(doc) {
         statement: (row, state) => statement(row, doc.names[state.notation], state.notation),
         filled: (row, state, values) => spelled(row.formula[state.notation], (slot, alone) => operand(values.at(slot), alone)),
         rows: (state) => rows(doc, inputs, outputs, WAYS[state.mode]),
-        programs: doc.panes.map(program),
+        programs: doc.panes.map(program), quiz: doc.quiz,
         graph: graphOf(doc, inputs, outputs), tensors: tensorsOf(doc, inputs),
         derivedTexts: (entry, state) => derivedTexts(doc, entry, state),
         results: (state, values) => results(state, values, inputs, outputs),

@@ -2,6 +2,7 @@
 
 import {byId, el, mark} from "./dom.js";
 import {near, parsed} from "./numbers.js";
+import {score} from "./quiz.js";
 import {because, shown, spoken} from "./words.js";
 
 const WORDS = {primal: "value", tangent: "tangent", adjoint: "adjoint"};
@@ -22,10 +23,13 @@ export function stepper(model, {go, choose}) {
         oninput: () => choose({step: Number(track.value), shown: false})});
     const equations = el("div", {class: "equations"});
     const reasons = el("div", {class: "because", id: "because", hidden: true});
-    const guessing = guess(choose);
+    const answered = (letter) => choose(({answers}) => ({shown: true, answers: model.quiz ? answers + letter : ""}));
+    const guessing = guess(answered);
+    const counted = el("p", {class: "where", id: "score", hidden: !model.quiz});
     byId("stepper").append(
         el("div", {class: "step-head"}, where,
-            el("label", {class: "tool"}, predict, "Predict, then reveal"), el("div", {class: "moves"}, moves)),
+            el("label", {class: "tool", hidden: model.quiz}, predict, "Predict, then reveal"), counted,
+            el("div", {class: "moves"}, moves)),
         track, equations, guessing.form, reasons);
 
     return (state, values) => {
@@ -37,6 +41,7 @@ export function stepper(model, {go, choose}) {
         const place = step ? `${state.step} of ${steps.length}, ${model.named(step.value, state)}` : "start";
         track.setAttribute("aria-valuetext", place);
         predict.checked = state.predict;
+        counted.textContent = score(state, steps.length);
         where.replaceChildren(...(step ? [
             "Step ", el("b", {}, String(state.step)), ` of ${steps.length} · `,
             el("span", {class: "way", "data-kind": step.kind}, WORDS[step.kind]),
@@ -80,13 +85,13 @@ function sentence(model, state, step, values, hidden, told) {
     return `${WORDS[step.kind]} ${model.statement(step, state)}: ${value}. ${told.join(" ")}`;
 }
 
-/** The form in which a learner types a number before it is shown. */
-function guess(choose) {
-    let truth, asked, used = false;
+/** The form in which a learner types a number before it is shown; `answer` takes what became of it: r, l or s. */
+function guess(answer) {
+    let truth, asked, tries = 0, used = false;
     const field = el("input", {type: "text", id: "guess", autocomplete: "off", spellcheck: "false", inputmode: "text"});
     const verdict = el("span", {class: "verdict", id: "verdict", role: "status"});
     const check = el("button", {type: "submit", class: "main-button"}, "Check");
-    const reveal = el("button", {type: "button", id: "reveal", onclick: () => choose({shown: true})}, "Reveal");
+    const reveal = el("button", {type: "button", id: "reveal", onclick: () => answer("s")}, "Reveal");
     const prompt = el("label", {for: "guess"}, "Your prediction");
     const form = el("form", {class: "guess", hidden: true, onsubmit: judge}, prompt, field, check, reveal, verdict);
 
@@ -97,7 +102,8 @@ function guess(choose) {
         if (given === undefined) return say(false, "Write a number, such as 2.5, 1e-3, inf or nan.");
         const right = near(given, truth);
         say(right, right ? "✓ Right, to 1 %." : "✗ Not within 1 %. Try again, or reveal it.");
-        if (right) choose({shown: true});
+        tries++;
+        if (right) answer(tries > 1 ? "l" : "r");
         return undefined;
     }
 
@@ -111,6 +117,7 @@ function guess(choose) {
         truth = value;
         if (fresh) {
             asked = step;
+            tries = 0;
             field.value = "";
             verdict.textContent = "";
         }

@@ -208,8 +208,9 @@ def test_elements_of_tensors_are_fields_and_seeds(browser, folder):
     assert made.run("return document.querySelector('#element').getAttribute('aria-invalid')") == "true"
     assert made.results == {"y": "[110, 110]", "tangent of y": "[30, 30]"}
     made.quiet()
-    assert page(browser, folder, *model, "--at", "A=[[1,2],[3,4]],b=[10,20]", hash="#forward=A&element=1,0").results == {
-        "y": "[50, 110]", "∂y/∂A(1, 0)": "[0, 10]"}
+    made = page(browser, folder, *model, "--at", "A=[[1,2],[3,4]],b=[10,20]", hash="#at=b=1;-2,A=1;2&forward=A&element=1,0")
+    assert made.results == {"y": "[-3, -5]", "∂y/∂A(1, 0)": "[0, 1]"}
+    made.wait("location.hash.startsWith('#at=b=1;-2&forward=A')")
 
 
 def test_whole_numbers_stay_whole_and_subscripts_inside(browser, folder):
@@ -299,19 +300,26 @@ def test_numbers_stay_inside_of_their_nodes(browser, folder):
     assert "-1.23456e-305" in made.texts("[data-pane=table] td.value") and wide == []
 
 
-def test_panes_are_printed_one_below_the_other(browser, folder):
+def test_a_page_is_printed_as_a_handout_of_two_columns(browser, folder):
+    """The table across, then the graph and the programs apart, on A4, without what is for a pointer, and nothing cut off."""
     path = ROOT / "samples" / "peng_robinson.ad"
     made = page(browser, folder, path, *point(path))
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 718, "height": 1000, "deviceScaleFactor": 1,
+                                                                   "mobile": False})
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     try:
-        places = made.run("""return [...document.querySelectorAll('.pane')].map(pane => {
-            const bottom = e => e.getBoundingClientRect().bottom, within = [...pane.querySelectorAll('*')].map(bottom);
-            return [pane.getBoundingClientRect().top, Math.max(...within.filter(Boolean)), bottom(pane)]})""")
+        columns, *places = made.run("""return [getComputedStyle(document.querySelector('.panes')).columnCount,
+            ...[...document.querySelectorAll('.pane')].map(pane => {
+            const {left, right, top, bottom} = pane.getBoundingClientRect(), box = pane.querySelector('.box');
+            return [pane.dataset.pane, left, right, top, bottom, box.scrollWidth - box.clientWidth]})]""")
+        assert made.run("return ['.tools', '.moves', '.track'].every(e => document.querySelector(e).offsetHeight === 0)")
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
-    assert len(places) >= 5
-    for (_, within, bottom), (top, *_) in pairwise([*places, (math.inf, 0, 0)]):
-        assert within <= bottom + 1 and bottom <= top
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    (table, *across, below, _), (graph, *at, _) = places[:2]
+    assert (columns, table, graph) == ("2", "table", "graph") and len(places) >= 5
+    assert across[1] - across[0] > 1.9 * (at[1] - at[0]) and all(top >= below - 1 for _, _, _, top, _, _ in places[1:])
+    assert all(over <= 1 for *_, over in places), places
 
 
 def test_steps_by_keyboard_go_forwards_and_then_backwards(browser, folder):
@@ -399,6 +407,46 @@ def test_a_long_program(browser, folder):
     before = made.text("[data-pane=reverse] .more")
     made.click("[data-pane=reverse] .more")
     assert "more above" in before and made.text("[data-pane=reverse] .more") != before
+    made.quiet()
+
+
+def test_panes_fold_and_those_of_long_derivatives_begin_so(browser, folder):
+    source = folder / "folds.ad"
+    source.write_text("t0 = x\n" + "".join(f"t{k} = sin(t{k - 1}) + {k}\n" for k in range(1, 201)), encoding="utf-8")
+    made = page(browser, folder, source, "--at", "x=0.5", hash="#step=150")
+    folded = "return [...document.querySelectorAll('.pane [aria-expanded=false]')].map(e => e.closest('.pane').dataset.pane)"
+    first = made.run(folded)
+    assert {"forward", "reverse"} <= {*first} and not {"table", "graph", "program"} & {*first}
+    made.click("[data-pane=reverse] h2 button")
+    assert made.run(folded) == [key for key in first if key != "reverse"]
+    inside = """const box = document.querySelector('#box-reverse').getBoundingClientRect(),
+        line = document.querySelector('#box-reverse [data-now]').getBoundingClientRect();
+        return line.top >= box.top && line.bottom <= box.bottom"""
+    assert made.run(inside)
+    made.wait("location.hash.includes('folded=')")
+    assert Page(browser, folder / "page.html", made.run("return location.hash")).run(folded) == made.run(folded)
+    made.quiet()
+
+
+def test_a_quiz_asks_for_every_value_and_counts(browser, folder):
+    made = page(browser, folder, "-e", "a = 3*x", "-e", "v = a*y", "--at", "x=7,y=11", "--quiz")
+    made.press("END")
+    assert made.text("#where").startswith("Step 1 of") and made.results["v"] == "···"
+    made.press("ARROW_RIGHT")
+    assert made.text("#where").startswith("Step 1 of") and made.text("#value") == ""
+    for guess in ("20", "21"):
+        made.type("#guess", guess)
+        made.click("form.guess button[type=submit]")
+    made.press("ARROW_RIGHT")
+    made.click("#reveal")
+    assert made.text("#value") == "231" and re.match("Quiz: 2 of [0-9]+ answered: 1 right later, 1 shown$", made.text("#score"))
+    made.wait("location.hash.includes('answers=ls')")
+    made.press("ARROW_RIGHT")
+    again = Page(browser, folder / "page.html", made.run("return location.hash"))
+    assert again.text("#score").startswith("Quiz: 2 of") and again.text("#where").startswith("Step 2 of")
+    made.type("#input-0", "2")
+    assert made.text("#where").startswith("Start") and made.text("#score").startswith("Quiz: 0 of")
+    assert made.run("return document.querySelector('#predict').closest('label').hidden")
     made.quiet()
 
 
