@@ -138,10 +138,13 @@ def lower(tree: Tree, library: Callable[[], Mapping[str, Template]], faults: Seq
     tree has not; then the first fault ends it."""
     kind = MainScope
     if any(map(of_tensors, tree.statements)):   # no KnownLine is
+        from adcli.lang.lower.loop_values import with_steps
         from adcli.lang.lower.nested_loops import has_nested, unnested  # only for programs with tensors
         from adcli.lang.lower.tensor_program import MainTensors
         kind = MainTensors
     context = Context(tree, library)
+    if kind is not MainScope:
+        context.tree = tree = with_steps(tree)
     if kind is not MainScope and has_nested(tree):
         context.tree = tree = unnested(context, tree)
     main = kind(context, lines)
