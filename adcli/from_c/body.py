@@ -9,7 +9,7 @@ from pycparser import c_ast as c
 
 from adcli.from_c.expressions import FLIPPED, LOAD, OPERATORS, STORE, CExpressions
 from adcli.from_c.text import Kind
-from adcli.from_c.tree import CFile, names, root, walk
+from adcli.from_c.tree import COUNTING, CFile, names, root, walk
 from adcli.lang.ir.errors import AdError
 
 
@@ -93,17 +93,14 @@ class CBody(CExpressions):
         """The first value of an array that is declared."""
         if d.init is None:
             return self.call("c.unset", [self.put(ast.Tuple([self.value(x) for x in kind.dims], LOAD), d)], d)
-        if not isinstance(d.init, c.InitList):
-            raise self.fault(d.init, "an array is set by the list of its elements", "write {1.0, 2.0}")
         return self.call("numpy.array", [self.filled(d.init, kind.dims, kind, d)], d)
 
     def filled(self, init: c.Node, dims: tuple[Any, ...], kind: Kind, d: c.Decl) -> ast.expr:
         """A list of elements, zeros for those that are not given."""
         if not dims:
             return self.as_kind(self.value(init), init, kind)
-        if not isinstance(init, c.InitList) or any(isinstance(x, c.NamedInitializer) for x in init.exprs):
-            raise self.fault(init, "these elements cannot be read", "write a list for each row: {{1.0, 2.0}, {3.0, 4.0}}")
-        if len(dims) > 1 and init.exprs and not all(isinstance(x, c.InitList) for x in init.exprs) and not zero(init):
+        if not isinstance(init, c.InitList) or any(isinstance(x, c.NamedInitializer) for x in init.exprs) or (
+                len(dims) > 1 and not all(isinstance(x, c.InitList) for x in init.exprs) and not zero(init)):
             raise self.fault(init, "these elements cannot be read", "write a list for each row: {{1.0, 2.0}, {3.0, 4.0}}")
         items = [] if zero(init) else [self.filled(x, dims[1:], kind, d) for x in init.exprs]
         count = len(items) if dims[0] is None else self.constant(dims[0])
@@ -113,12 +110,13 @@ class CBody(CExpressions):
                 for _ in range(count - len(items))]
         return self.put(ast.List([*items, *rest], LOAD), init)
 
-    def do_Assignment(self, n: c.Assignment) -> list[ast.stmt]:
-        return self.of_assignment(n)
+    def stays(self, target: c.Node, n: c.Node) -> None:
+        """AdError where a pointer moves."""
+        if isinstance(target, c.ID) and (self.local(target).at or self.local(target).kind.dims):
+            raise self.fault(n, "a pointer that moves cannot be read", f"write {target.name}[i] with an index that moves")
 
-    def of_assignment(self, n: c.Assignment) -> list[ast.stmt]:
-        if isinstance(n.lvalue, c.ID) and (self.local(n.lvalue).at or self.local(n.lvalue).kind.dims):
-            raise self.fault(n, "a pointer that moves cannot be read", f"write {n.lvalue.name}[i] with an index that moves")
+    def do_Assignment(self, n: c.Assignment) -> list[ast.stmt]:
+        self.stays(n.lvalue, n)
         whole, value = self.whole(n.lvalue), self.value(n.rvalue)
         target = self.element(n.lvalue, STORE)
         op = n.op[:-1]
@@ -132,10 +130,9 @@ class CBody(CExpressions):
         return [self.put(ast.Assign([target], made), n)]
 
     def do_UnaryOp(self, n: c.UnaryOp) -> list[ast.stmt]:
-        if n.op not in ("p++", "p--", "++", "--"):
+        if n.op not in COUNTING:
             return self.do_expression(n)
-        if isinstance(n.expr, c.ID) and (self.local(n.expr).at or self.local(n.expr).kind.dims):
-            raise self.fault(n, "a pointer that moves cannot be read", f"write {n.expr.name}[i] with an index that moves")
+        self.stays(n.expr, n)
         kind = ast.Add() if n.op[-1] == "+" else ast.Sub()
         return [self.put(ast.AugAssign(self.element(n.expr, STORE), kind, self.number(1, n)), n)]
 
@@ -226,14 +223,10 @@ class CBody(CExpressions):
         fixed = names([high, *([by] if by else [])])
         if not sign or not fits or {name, *fixed} & stores(n.stmt) or name in fixed or (by and not self.whole(by)):
             return None
-        if inside:
-            first, last = self.value(low), self.condition(high)
-            local = self.declare(name, Kind(True))
-        else:
-            local = self.local(n.init.lvalue)
-            first, last = self.value(low), self.condition(high)
-            if not local.kind.whole:
-                return None
+        first, last = self.value(low), self.condition(high)
+        local = self.declare(name, Kind(True)) if inside else self.local(n.init.lvalue)
+        if not local.kind.whole:
+            return None
         if op in ("<=", ">="):
             last = self.put(ast.BinOp(last, ast.Add() if sign > 0 else ast.Sub(), self.number(1, high)), high)
         given = [first, last]
@@ -265,7 +258,7 @@ class CBody(CExpressions):
         return [*(self.steps[-1] or []), self.put(ast.Continue(), n)]
 
 
-INSTEAD = {"Switch": "write if and else", "Goto": "write a loop, or if and else", "Label": "write a loop, or if and else"}
+INSTEAD = {"Switch": "write if and else", "Goto": "write a loop, or if and else"}
 
 
 def zero(init: c.InitList) -> bool:
@@ -295,7 +288,7 @@ def stores(n: c.Node) -> set[str]:
     for m in walk(n):
         if isinstance(m, c.Assignment):
             found.add(root(m.lvalue))
-        elif isinstance(m, c.UnaryOp) and m.op in ("p++", "p--", "++", "--", "&"):
+        elif isinstance(m, c.UnaryOp) and m.op in (*COUNTING, "&"):
             found.add(root(m.expr))
     return found
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pycparser import c_ast as c
 
 from adcli.from_c.text import Kind, named
-from adcli.from_c.tree import COPYING, CFile, CSignature, root, walk
+from adcli.from_c.tree import COPYING, COUNTING, CFile, CSignature, root
 from adcli.lang.ir.errors import AdError
 from adcli.readers.names import NAMED
 
@@ -69,12 +69,8 @@ class CExpressions(ABC):
         return self.file.put(made, node)
 
     @abstractmethod
-    def of_assignment(self, n: c.Assignment) -> list[ast.stmt]:
-        """An assignment as statements."""
-
-    @abstractmethod
-    def do_UnaryOp(self, n: c.UnaryOp) -> list[ast.stmt]:
-        """A variable that grows or falls by 1."""
+    def statement(self, n: c.Node) -> list[ast.stmt]:
+        """A statement of C as statements."""
 
     # Names.
 
@@ -177,7 +173,7 @@ class CExpressions(ABC):
         return self.element(n, LOAD)
 
     def of_UnaryOp(self, n: c.UnaryOp) -> ast.expr:
-        if n.op in ("p++", "p--", "++", "--"):
+        if n.op in COUNTING:
             return self.counting(n)
         if n.op == "*":
             return self.element(n, LOAD)
@@ -196,7 +192,7 @@ class CExpressions(ABC):
             name = self.declare(f"{root(n.expr)}_before", Kind(True)).name
             self.before.append(self.put(ast.Assign([self.name(name, n, True)], before), n))
             before = self.name(name, n)
-        self.before += self.do_UnaryOp(n)
+        self.before += self.statement(n)
         return before
 
     def of_BinaryOp(self, n: c.BinaryOp) -> ast.expr:
@@ -205,8 +201,7 @@ class CExpressions(ABC):
         right = self.value(n.right)
         self.fixed -= n.op in ("&&", "||")
         if n.op in ("&&", "||"):
-            return self.put(ast.BoolOp(ast.And() if n.op == "&&" else ast.Or(),
-                                       [self.truth(left, n.left), self.truth(right, n.right)]), n)
+            return self.put(ast.BoolOp(ast.And() if n.op == "&&" else ast.Or(), [left, right]), n)
         if n.op in COMPARISONS:
             return self.put(ast.Compare(left, [COMPARISONS[n.op]()], [right]), n)
         return self.arithmetic(n.op, left, right, self.whole(n.left) and self.whole(n.right), n)
@@ -218,12 +213,6 @@ class CExpressions(ABC):
             return constant(self.value(n))
         except (ValueError, AttributeError):
             raise self.fault(n, "this has to be a number, where elements are given", "write the number") from None
-
-    def truth(self, value: ast.expr, n: c.Node) -> ast.expr:
-        """A number that is asked whether it is 0."""
-        negated = isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not)
-        logical = negated or isinstance(value, ast.Compare | ast.BoolOp)
-        return value if logical else self.put(ast.Compare(value, [ast.NotEq()], [self.number(0, n)]), n)
 
     def arithmetic(self, op: str, left: ast.expr, right: ast.expr, whole: bool, n: c.Node) -> ast.expr:
         if op == "%" or (op == "/" and whole):
@@ -247,7 +236,7 @@ class CExpressions(ABC):
     def of_Assignment(self, n: c.Assignment) -> ast.expr:
         """An assignment inside of an expression comes before it."""
         self.hoisted(n, "an assignment")
-        self.before += self.of_assignment(n)
+        self.before += self.statement(n)
         return self.value(n.lvalue)
 
     def hoisted(self, n: c.Node, what: str) -> None:
@@ -340,23 +329,18 @@ class CExpressions(ABC):
                 return self.pointer(n.expr)
             case c.UnaryOp(op="&"):
                 return self.address(n.expr)
-            case c.UnaryOp(op="p++" | "p--" | "++" | "--"):
-                raise self.fault(n, "a pointer that moves cannot be read", "use an index that moves: x[i]")
             case c.ArrayRef():
                 p = self.address(n)
                 if len(p.before) + 1 < len(p.base.kind.dims):
                     return Pointer(p.base, [*p.before, p.offset or self.number(0, n)], None)
             case c.BinaryOp(op="+"):
-                inner, by = (n.left, n.right) if root(n.left) and not self.whole_value(n.left) else (n.right, n.left)
+                name = root(n.left)
+                pointed = any(s[name].kind.dims or s[name].at for s in self.scopes if name in s)
+                inner, by = (n.left, n.right) if pointed else (n.right, n.left)
                 return self.moved(self.pointer(inner), self.value(by), n)
             case c.BinaryOp(op="-"):
                 return self.moved(self.pointer(n.left), self.put(ast.UnaryOp(ast.USub(), self.value(n.right)), n), n)
         raise self.fault(n, "this pointer cannot be read", "write an array, or a place in one: &x[i]")
-
-    def whole_value(self, n: c.Node) -> bool:
-        """True for a number, and not for a pointer."""
-        found = [self.local(m) for m in walk(n) if isinstance(m, c.ID) and not (m.name in NUMBERS or m.name in CONSTANTS)]
-        return not any(x.kind.dims or x.at is not None for x in found)
 
     def moved(self, p: Pointer, by: ast.expr, n: c.Node) -> Pointer:
         offset = by if p.offset is None else self.put(ast.BinOp(p.offset, ast.Add(), by), n)
@@ -371,9 +355,7 @@ class CExpressions(ABC):
             return self.moved(p, self.value(n.subscript), n)
         if isinstance(n, c.UnaryOp) and n.op == "*":
             return self.pointer(n.expr)
-        if isinstance(n, c.ID):
-            return Pointer(self.local(n), [], None)
-        raise self.fault(n, "this pointer cannot be read", "write an array, or a place in one: &x[i]")
+        return Pointer(self.local(n), [], None) if isinstance(n, c.ID) else self.pointer(n)
 
     def view(self, p: Pointer, n: c.Node, context: Any = LOAD) -> ast.expr:
         """What is behind a pointer as an array."""

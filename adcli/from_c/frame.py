@@ -5,6 +5,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
+from adcli.from_python.arrays import MOST_WRITTEN_OUT
 from adcli.from_python.module import Closed
 from adcli.from_python.statements import PythonStatements, name_of
 from adcli.from_python.values import Array, Several, known, stacked, whole
@@ -12,14 +13,11 @@ from adcli.lang.ir.affine import Affine, affine, bounds, exact_quotient, floor, 
 from adcli.lang.ir.errors import Span
 from adcli.lang.tree.nodes import Call
 
-MOST_WRITTEN_OUT = 4096
-"""Elements of an array that are written out."""
-
 
 class CStatements(PythonStatements):
     """The statements of a C function."""
 
-    by_reference = True
+    by_reference, longest = True, MOST_WRITTEN_OUT
 
     def own(self, target: ast.expr, name: str) -> None:
         """Two names of an array are one name already."""
@@ -104,18 +102,6 @@ class CStatements(PythonStatements):
     def call_fdim(self, node: ast.Call, x: Array, y: Array) -> Array:
         span = self.span(node)
         return self.apply(lambda z: Call("relu", z, *span), [self.binary(ast.Sub, x, y, node)], node)
-
-    def filled(self, value: Array, shape: Any, node: ast.AST) -> Array:
-        extents = [self.as_whole(x, node, "an extent") for x in (shape.items if hasattr(shape, "items") else [shape])]
-        count = 1
-        for x in extents:
-            count *= x.number if x.number is not None else MOST_WRITTEN_OUT + 1
-        if count > MOST_WRITTEN_OUT:
-            return super().filled(value, shape, node)
-        made = value
-        for x in reversed(extents):
-            made = stacked([made] * (x.number or 0)) if x.number else Array((x, *made.shape), value.element, items=[])
-        return made
 
     def store(self, target: ast.expr, value: Any, node: ast.AST) -> None:
         """What a function stored behind a pointer goes where that points to."""

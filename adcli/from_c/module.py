@@ -8,12 +8,13 @@ from typing import Any, NoReturn
 
 from adcli.from_c.frame import CClosed, CStatements
 from adcli.from_c.text import CText
-from adcli.from_python.module import MOST_READINGS, PythonProgram
-from adcli.from_python.reading import Advice, Again, Facts
+from adcli.from_python.module import PythonProgram
+from adcli.from_python.reading import Advice, Again, Facts, repeated
 from adcli.from_python.values import Absent, Array, LibraryName, Several, known, of_variable, whole
 from adcli.lang.ir.affine import Affine, Extreme, Index, affine, atoms, bounds, greatest
-from adcli.lang.ir.errors import AdError, Source, Span, alike, missing
-from adcli.readers.draft import DraftInput, DraftLine, DraftLoop, Range, Ref, Variable, leaves, number
+from adcli.lang.ir.errors import AdError, Source, Span, missing
+from adcli.readers.draft import DraftInput, DraftLine, DraftLoop, Range, Ref, Variable, Whole, leaves, number
+from adcli.readers.front import chosen
 
 IN_C = {
     Advice.NUMBER_OF_STEPS: "write for (i = 0; i < n; i++) with steps that are enough",
@@ -158,7 +159,6 @@ class CProgram(PythonProgram):
 
     def read(self, size: str) -> bool:
         """True if a size stands anywhere in the lines."""
-        from adcli.readers.draft import Whole
         for line in (x for each in self.draft.lines for x in each.lines):
             subscripts = [s for t in leaves(*line.values) if isinstance(t, Ref) for s in t.subscripts or ()]
             wholes = [t.value for t in leaves(*line.values) if isinstance(t, Whole)]
@@ -260,8 +260,11 @@ def opened(source: Source) -> Any:
 def read(source: Source, name: str | None, given: Mapping[str, object], ranks: Mapping[str, int]) -> Source:
     """The program that a function of a C file is."""
     file = opened(source)
-    name = chosen(source, file, name)
     from adcli.from_c.body import CBody
+    from adcli.from_c.tree import names
+    public = [n for n, d in file.definitions.items() if "static" not in d.decl.storage]
+    name = chosen(source, {n: names([d.body]) for n, d in file.definitions.items()}, public, name,
+                  "double f(double x) { return x*x; }")
     tree = ast.Module([*file.body, *(CBody(file, n, n == name).function(d) for n, d in needed(file, name))], [])
     function = next(s for s in tree.body if isinstance(s, ast.FunctionDef) and s.name == name)
     head(file, function)
@@ -270,24 +273,22 @@ def read(source: Source, name: str | None, given: Mapping[str, object], ranks: M
 
 def begun_again(source: Source, tree: ast.Module, function: ast.FunctionDef, file: Any,
                 given: Mapping[str, object]) -> Source:
-    """The program, read again with each fact that is learned; with sizes as numbers where it cannot be read for all sizes."""
+    """The program with sizes as numbers, where it cannot be read for all sizes."""
     whole = [n for n, k in file.signature(function.name).params.items() if k.whole and not k.dims]
     numbers = {n: int(v) for n in whole if isinstance(v := given.get(n), int | float) and v == int(v)}
     facts, left = CFacts(given=given), bool(numbers)
-    for _ in range(MOST_READINGS):
-        reading = CProgram(source, tree, function, facts, file)
+
+    def made() -> Source:
+        nonlocal facts, left
         try:
-            return reading.made(left and bool(facts.sized))
-        except Again:
-            continue
-        except RecursionError:
-            raise AdError("this is nested too deeply to be read", source=source) from None
+            return CProgram(source, tree, function, facts, file).made(left and bool(facts.sized))
         except AdError:
             if not left:
                 raise
             left, facts = False, CFacts(given=given)
             facts.sized, facts.constants = set(numbers), numbers
-    raise AdError("the extents of the arrays cannot be found", source=source, help="declare them: double x[n]")
+            raise Again from None
+    return repeated(made, source)
 
 
 def needed(file: Any, name: str) -> Iterator[tuple[str, Any]]:
@@ -304,12 +305,9 @@ def needed(file: Any, name: str) -> Iterator[tuple[str, Any]]:
 def head(file: Any, function: ast.FunctionDef) -> None:
     """Put the comment that stands above a function into it, as Python has it."""
     lines: list[str] = []
-    at = function.lineno - 1
-    by_line = dict(file.text.comments)
-    source = file.text.source
-    while at > 0 and (at in by_line or source.line(at).strip() in ("*/", "/*", "/**", "*")):
-        if source.line(at).strip().startswith(("/", "*")) or at in by_line:
-            lines[:0] = [by_line[at][2:]] if at in by_line else []
+    at, notes = function.lineno - 1, dict(file.text.comments)
+    while at > 0 and (at in notes or file.text.source.line(at).strip() in ("*/", "/*", "/**", "*")):
+        lines[:0] = [notes[at][2:]] if at in notes else []
         at -= 1
     if lines:
         place = ast.copy_location(ast.Constant("\n".join(lines)), function.body[0])
@@ -319,27 +317,3 @@ def head(file: Any, function: ast.FunctionDef) -> None:
 def names(text: str) -> list[str]:
     """The public functions of a file, as its lines look: headers and macros are not needed to complete a word."""
     return re.findall(r"^(?!static\b|typedef\b)[A-Za-z_][\w \t*]*?\b(\w+)\s*\([^;{}()]*\)\s*\{", text, re.MULTILINE)
-
-
-def public(file: Any) -> list[str]:
-    return [n for n, d in file.definitions.items() if "static" not in d.decl.storage]
-
-
-def chosen(source: Source, file: Any, name: str | None) -> str:
-    """The function that is meant: by its name, or the one public function that no other one calls."""
-    if name is not None and name in file.definitions:
-        return name
-    from adcli.from_c.tree import names
-    functions = public(file)
-    word = "-- -" if source.name == "<stdin>" else source.name
-    if not file.definitions:
-        raise AdError("no function in this file", source=source, help="write double f(double x) { return x*x; }")
-    if name is not None:
-        close = alike(name, [*file.definitions])
-        raise AdError(f"no function '{name}' in this file", source=source, help=f"did you mean '{word}:{close}'?" if close else
-                      f"the functions are {', '.join(functions)}")
-    called = set().union(*(names([d.body]) - {n} for n, d in file.definitions.items()))
-    top = [n for n in functions if n not in called] or functions
-    if len(top) == 1:
-        return top[0]
-    raise AdError(f"this file has {len(top)} functions: {', '.join(top)}", source=source, help=f"write {word}:{top[-1]}")

@@ -26,7 +26,6 @@ class Kind(NamedTuple):
 
     whole: bool
     dims: tuple[Any, ...] = ()
-    const: bool = False
 
 
 class Word(NamedTuple):

@@ -20,6 +20,8 @@ WHOLES = ("int", "short", "long", "char", "unsigned", "signed", "_Bool", "size_t
           *(f"{u}int{n}_t" for u in ("", "u") for n in (8, 16, 32, 64)))
 COPYING = ("memcpy", "memmove", "memset")
 REALS = ("double", "float")
+COUNTING = ("p++", "p--", "++", "--")
+"""Operators that change their operand by 1."""
 HEAD = "".join(f"typedef long {name};" for name in WHOLES[7:]) + "\n"
 """The names of types that headers of the system have."""
 
@@ -111,7 +113,7 @@ class CFile:
 
     def kind(self, type: Any, at: c.Node) -> Kind:
         if isinstance(type, c.TypeDecl):
-            return self.kind(type.type, at)._replace(const="const" in type.quals)
+            return self.kind(type.type, at)
         if isinstance(type, c.IdentifierType):
             names = type.names
             if len(names) == 1 and (found := self.typedefs.get(names[0])) is not None:
@@ -126,9 +128,7 @@ class CFile:
             if isinstance(type, c.PtrDecl) and inner.dims and inner.dims[0] is None:
                 raise self.fault(at, "an array of pointers cannot be read", "declare it with its extents: double A[n][m]")
             return inner._replace(dims=(type.dim if isinstance(type, c.ArrayDecl) else None, *inner.dims))
-        what = "a struct" if isinstance(type, c.Struct | c.Union) else "a function by a pointer" if isinstance(
-            type, c.FuncDecl) else "this type"
-        raise self.fault(at, f"{what} cannot be read", "pass its numbers as parameters of their own")
+        raise self.fault(at, "a struct or a function by a pointer cannot be read", "pass its numbers as parameters of their own")
 
     # Functions.
 
@@ -137,10 +137,8 @@ class CFile:
             d = self.definitions[name]
             params: dict[str, Kind] = {}
             for p in (d.decl.type.args.params if d.decl.type.args else []):
-                if isinstance(p, c.EllipsisParam):
-                    raise self.fault(d.decl, f"'{name}' takes any number of arguments, which cannot be read")
-                if isinstance(p, c.ID):
-                    raise self.fault(p, f"'{p.name}' has no type", f"write double {name}(double {p.name})")
+                if isinstance(p, c.EllipsisParam | c.ID):
+                    raise self.fault(d.decl, "a parameter has no type", f"write double {name}(double x)")
                 if p.name is not None:
                     kind = self.kind(p.type, p)
                     params[p.name] = kind._replace(dims=(None, *kind.dims[1:])) if isinstance(p.type, c.PtrDecl) else kind
@@ -167,20 +165,24 @@ class CFile:
                 alias[n.name] = root(n.init)
             elif isinstance(n, c.Assignment) and not isinstance(n.lvalue, c.ID):
                 yield from chain(alias, root(n.lvalue))
-            elif isinstance(n, c.UnaryOp) and n.op in ("p++", "p--", "++", "--") and not isinstance(n.expr, c.ID):
+            elif isinstance(n, c.UnaryOp) and n.op in COUNTING and not isinstance(n.expr, c.ID):
                 yield from chain(alias, root(n.expr))
             elif isinstance(n, c.FuncCall) and isinstance(n.name, c.ID) and n.name.name in COPYING and n.args:
                 yield from chain(alias, root(n.args.exprs[0]))
-            elif isinstance(n, c.FuncCall) and isinstance(n.name, c.ID) and n.name.name in self.definitions:
-                s = self.signature(n.name.name)
-                for p, a in zip(s.params, n.args.exprs if n.args else [], strict=False):
-                    if p in s.outs:
-                        yield from chain(alias, root(a))
+            for s, p, a in self.given(n):
+                if p in s.outs:
+                    yield from chain(alias, root(a))
+
+    def given(self, n: c.Node) -> Iterator[tuple[CSignature, str, c.Node]]:
+        """The parameters of a call of a function of the file, with what is given for them."""
+        if isinstance(n, c.FuncCall) and isinstance(n.name, c.ID) and n.name.name in self.definitions and n.args:
+            s = self.signature(n.name.name)
+            yield from ((s, p, a) for p, a in zip(s.params, n.args.exprs, strict=False))
 
     def added_to(self, name: str, function: str) -> bool:
         """True if what is stored first in an array depends on what was there."""
         first = next((n for n in walk(self.definitions[function].body) if (isinstance(n, c.Assignment) and root(n.lvalue) == name)
-                      or (isinstance(n, c.UnaryOp) and n.op in ("p++", "p--", "++", "--") and root(n.expr) == name)), None)
+                      or (isinstance(n, c.UnaryOp) and n.op in COUNTING and root(n.expr) == name)), None)
         return first is not None and (isinstance(first, c.UnaryOp) or first.op != "=")
 
     def is_number(self, name: str, body: c.Node) -> bool:
@@ -190,10 +192,7 @@ class CFile:
         for n in walk(body):
             if isinstance(n, c.UnaryOp) and n.op == "*" and isinstance(n.expr, c.ID) and n.expr.name == name:
                 found += 1
-            elif isinstance(n, c.FuncCall) and isinstance(n.name, c.ID) and n.name.name in self.definitions:
-                s = self.signature(n.name.name)
-                found += sum(p in s.numbers and isinstance(a, c.ID) and a.name == name
-                             for p, a in zip(s.params, n.args.exprs if n.args else [], strict=False))
+            found += sum(p in s.numbers and isinstance(a, c.ID) and a.name == name for s, p, a in self.given(n))
         return 0 < uses == found
 
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import operator
 from collections.abc import Callable, Sequence
 from functools import reduce
@@ -163,8 +164,14 @@ PAIRS = {"sum": "add", "prod": "mul", "max": "max", "min": "min", "logsumexp": "
 """The same for two numbers."""
 
 
+MOST_WRITTEN_OUT = 4096
+"""Elements of an array that are written out."""
+
+
 class Arrays(PythonArithmetic):
-    """Operations on whole arrays."""
+    """Operations on whole arrays; one that is made is written out up to the `longest` extent."""
+
+    longest = 64
 
     def transposed(self, a: Array) -> Array:
         if len(a.shape) < 2:
@@ -334,15 +341,13 @@ class Arrays(PythonArithmetic):
 
     def filled(self, value: Array, shape: Any, node: ast.AST) -> Array:
         """An array whose elements are all one number."""
-        given = shape.items if isinstance(shape, Several) else [shape]
-        extents = [self.as_whole(x, node, "an extent") for x in given]
+        extents = [self.as_whole(x, node, "an extent") for x in (shape.items if isinstance(shape, Several) else [shape])]
+        counts = [x.number for x in extents if x.number is not None]
+        if len(counts) < len(extents) or math.prod(counts) > MOST_WRITTEN_OUT or max(counts) > self.longest:
+            return Array(tuple(extents), lambda at: value.element(()))
         made = value
-        for x in reversed(extents):
-            n = x.number
-            if n is not None and n <= 64 and (not made.shape or made.items is not None):
-                made = stacked([made] * n) if n else Array((ZERO, *made.shape), value.element, items=[])
-            else:
-                made = Array((x, *made.shape), lambda at: value.element(()))
+        for n in reversed(counts):
+            made = stacked([made] * n) if n else Array((ZERO, *made.shape), value.element, items=[])
         return made
 
     def eye(self, n: Affine, node: ast.AST) -> Array:

@@ -7,18 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from adcli.from_python.calls import TAKEN, replaced
-from adcli.from_python.reading import Advice, Again, Facts, PythonReading, size_names
+from adcli.from_python.reading import Advice, Facts, PythonReading, repeated, size_names
 from adcli.from_python.statements import PythonStatements
 from adcli.from_python.values import Absent, Array, Defined, KnownDict, LibraryName, Several, known, of_variable
 from adcli.lang.ir.affine import Affine, affine, atoms
 from adcli.lang.ir.errors import AdError, Source, Span, alike
 from adcli.readers.draft import DraftFunction, DraftInput, Variable, number
+from adcli.readers.front import chosen
 from adcli.readers.names import NAMED
 from adcli.readers.written import written
 
 BUILTINS = frozenset(["abs", "min", "max", "sum", "len", "range", "enumerate", "zip", "reversed", "float", "int", "bool",
                       "round", "pow", "list", "tuple", "dict", "map", "any", "all"])
-MOST_READINGS = 60
 NUMBERS = ("float", "int", "bool", "complex", "Scalar", "Real", "Number")
 """Annotations of numbers."""
 EXTENTS = re.compile(r"#.*?[(\[]\s*((?:\w+\s*,\s*)*\w+)\s*,?\s*[)\]]")
@@ -337,40 +337,13 @@ def read(source: Source, name: str | None, given: Mapping[str, object], ranks: M
     except SyntaxError as fault:
         at = source.start_of(fault.lineno or 1) + max(0, (fault.offset or 1) - 1)
         raise AdError(f"this is not Python: {fault.msg}", (at, at + 1), None, source) from None
-    function = chosen(source, tree, name)
+    functions = {s.name: s for s in tree.body if isinstance(s, ast.FunctionDef)}
+    function = functions[chosen(source, {n: {c.id for c in ast.walk(f) if isinstance(c, ast.Name)} for n, f in functions.items()},
+                                [n for n in functions if not n.startswith("_")], name, "def f(x): return x**2")]
     facts = Facts(ranks=dict(ranks), given=given)
-    for _ in range(MOST_READINGS):
-        try:
-            return PythonProgram(source, tree, function, facts).program()
-        except Again:
-            continue
-        except RecursionError:
-            raise AdError("this is nested too deeply to be read", source=source) from None
-    raise AdError("the shapes of the arrays cannot be found", source=source, help="annotate them: x: Float[Array, \"n d\"]")
+    return repeated(lambda: PythonProgram(source, tree, function, facts).program(), source)
 
 
 def names(text: str) -> list[str]:
     """The public functions of a file."""
     return [s.name for s in ast.parse(text).body if isinstance(s, ast.FunctionDef) and not s.name.startswith("_")]
-
-
-def chosen(source: Source, tree: ast.Module, name: str | None) -> ast.FunctionDef:
-    """The function that is meant: by its name, or the one public function there is."""
-    functions = {s.name: s for s in tree.body if isinstance(s, ast.FunctionDef)}
-    if name in functions:
-        return functions[name]
-    public = [n for n in functions if not n.startswith("_")]
-    if name is None and len(public) == 1:
-        return functions[public[0]]
-    if not public:
-        raise AdError("no function in this file", source=source, help="write def f(x): return x**2")
-    listed, word = ", ".join(public), "-- -" if source.name == "<stdin>" else source.name
-    if name is None:
-        uncalled = [n for n in public if not any(isinstance(c, ast.Name) and c.id == n for f in functions.values()
-                                                 for c in ast.walk(f))]
-        if len(uncalled) == 1:
-            return functions[uncalled[0]]
-        raise AdError(f"this file has {len(public)} functions: {listed}", source=source, help=f"write {word}:{public[-1]}")
-    close = alike(name, public)
-    raise AdError(f"no function '{name}' in this file", source=source,
-                  help=f"did you mean '{word}:{close}'?" if close else f"the functions are {listed}")

@@ -6,7 +6,7 @@ that two sizes are one, that an input has to be a constant) is a fact, and a new
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -16,6 +16,7 @@ from adcli.readers.draft import Draft, DraftFunction
 
 MOST_LINES = 100_000
 """Lines that a program may have with its loops written out."""
+MOST_READINGS = 60
 
 
 class Advice:
@@ -55,6 +56,18 @@ class Facts:
             for a, c in known:
                 x = x - affine(a) * c + self.sizes[str(a)] * c
         return x
+
+
+def repeated(made: Callable[[], Source], source: Source) -> Source:
+    """The program, read again with each fact that is learned."""
+    for _ in range(MOST_READINGS):
+        try:
+            return made()
+        except Again:
+            continue
+        except RecursionError:
+            raise AdError("this is nested too deeply to be read", source=source) from None
+    raise AdError("the shapes of the arrays cannot be found", source=source, help="declare their extents")
 
 
 class PythonReading:

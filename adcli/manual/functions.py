@@ -1,32 +1,25 @@
 """Facts about every function, from the table of primitives: form, domain, derivative, and where it is not smooth.
 
-Nothing here is written per function. The derivative is the row's map with the seed 1, printed in the language; conditions that
-single out exceptional points (a condition with one truth value all over the inside of the row's domain) are left out of it,
-since the status names those points, and stand in `rule`.
+Nothing here is written per function. The derivative is the row's map with the seed 1 as mathematics writes it, without the cases
+that no point of the domain is in, since the status names those points; they stand in `rule`, as the row has them.
 """
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.evaluate import FLOAT
-from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Primitive, Var
-from adcli.lang.ir.build import composed as definition
+from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Param, Primitive, Program, Result, Var
 from adcli.lang.ir.notation import ALIASES, ATOM, MATRIX_CALLS, TENSOR_CALLS, Piece, constant, infix
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import Meaning, meaning
 from adcli.lang.ir.rule_programs import map_rule, status_rule
-from adcli.lang.ir.special_functions import PARTIALS
 from adcli.lang.lower.frontend import parse
 from adcli.lang.lower.library import prelude
+from adcli.lang.simplify.mathematics import mathematical
 from adcli.manual.markdown import BREAK
 
-SAMPLES = 64
-"""Points inside a row's domain at which a condition that holds everywhere, or nowhere, is told from a real case."""
 OF_MATRICES = "whole matrices (adcli help tensors)"
 OF_TENSORS = "whole tensors (adcli help tensors)"
 NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
@@ -42,7 +35,7 @@ class Formula:
 
 BRIEF = 4
 """Operations of a function of the prelude up to which its derivatives are shown; those of others are long."""
-TRUE, FALSE, ZERO, ONE = Formula("true"), Formula("false"), Formula(0.0), Formula(1.0)
+ZERO, ONE = Formula(0.0), Formula(1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +96,29 @@ def described(row: Primitive) -> FunctionFacts:
     arguments = argument_names(row)
     name, text = row.spelled or row.name, usage(row)
     static = tuple((i, row.domain[i][0] + 1) for i in row.static)
-    maps = {a: map_formula(row, i, static, arguments) for i, a in enumerate(arguments)
-            if row.maps and row.kind(i) == "r" and i not in row.static}
-    samples = sampled(row, arguments, dict(static))
-    points = not_smooth(row, [Formula(a) for a in arguments])
+    wrt = [a for i, a in enumerate(arguments) if row.maps and row.kind(i) == "r" and i not in row.static]
+    rules = {a: written(map_formula(row, arguments.index(a), static, arguments)) for a in wrt}
     return FunctionFacts(
         name, f"{text[:-1]}, …)" if row.variadic else text, row.about, arguments, row.defined,
-        {a: written(brief(expanded(formula) if row.name not in PARTIALS else formula, samples)) for a, formula in maps.items()},
-        tuple(points),
-        {a: written(formula) for a, formula in maps.items()}, latex=row.latex, operator=is_operator(row),
+        dict(zip(wrt, partials(alone(row, arguments, dict(static)), wrt), strict=True)) if wrt else {},
+        tuple(not_smooth(row, [Formula(a) for a in arguments])), rules, latex=row.latex, operator=is_operator(row),
         example=", ".join(f"{arguments[i]} = {constant(x)[0]}" for i, x in static))
+
+
+def alone(row: Primitive, arguments: Sequence[str], static: Mapping[int, float]) -> Program:
+    """The program of one operation on inputs from its domain."""
+    args: list[Atom] = [Lit(static[i]) if i in static else Var(a, truth=row.kind(i) == "t") for i, a in enumerate(arguments)]
+    params = [Param(v, v.name or "", low=low, high=high) for v, (low, high) in zip(args, row.domain, strict=False)
+              if isinstance(v, Var)]
+    outs = tuple(Var("v", truth=row.truth) for _ in row.signature.partition(">")[2])
+    return Program(tuple(params), (Equation(outs, row, tuple(args)),), (Result("v", outs[0]),))
+
+
+def partials(program: Program, wrt: Sequence[str]) -> list[str]:
+    """The partial derivatives of an output, as mathematics writes them."""
+    derived = mathematical(gradient(program, wrt))
+    known: dict[Atom, Formula] = {p.var: Formula(p.name) for p in derived.params}
+    return [written(formula_of(derived.equations, r.atom, known)) for r in derived.results[1:]]
 
 
 def usage(row: Primitive) -> str:
@@ -161,15 +167,12 @@ def composed(name: str) -> FunctionFacts:
     program = parse(f"v = {form}\n")
     if len(program.equations) > BRIEF:
         return FunctionFacts(name, form, prelude().body(name), arguments, "where its expression is defined", {})
-    derived = gradient(program)
-    known: dict[Atom, Formula] = {p.var: Formula(p.name) for p in derived.params}
-    value, *partials = [formula_of(derived.equations, r.atom, known) for r in derived.results]
-    inside = [dict.fromkeys(arguments, x) for x in (0.3, 0.7, 1.1, 2.3)]
-    known = {p.var: Formula(p.name) for p in program.params}
+    known: dict[Atom, Formula] = {p.var: Formula(p.name) for p in program.params}
+    value = written(formula_of(program.equations, program.results[0].atom, known))
     calls = [(e.op, [formula_of(program.equations, a, known) for a in e.args]) for e in program.equations]
     domain = " and ".join(where for op, args in calls if (where := defined(op, args)))
-    return FunctionFacts(name, form, written(value), arguments, domain,
-                         {a: written(brief(d, inside)) for a, d in zip(arguments, partials, strict=True)},
+    return FunctionFacts(name, form, value, arguments, domain,
+                         dict(zip(arguments, partials(program, arguments), strict=True)),
                          tuple(s for op, args in calls for s in not_smooth(op, args)))
 
 
@@ -194,16 +197,6 @@ def formula_of(equations: Sequence[Equation], atom: Atom, known: Mapping[Atom, F
     return formula(atom)
 
 
-def expanded(formula: Formula) -> Formula:
-    """The expression with derivatives that are rows of their own written out."""
-    args = tuple([expanded(a) for a in formula.args])
-    if formula.head not in PARTIALS:
-        return Formula(formula.head, args)
-    row = TABLE[formula.head]
-    program = definition(row, {i: Lit(float(args[i].head)) for i in row.static if isinstance(args[i].head, float)})
-    return formula_of(program.equations, program.results[0].atom, {p.var: args[int(p.name[1:])] for p in program.params})
-
-
 def constant_formula(meant: Meaning) -> Formula:
     """A constant as what it means: log(2), where the double is only near it."""
     return Formula(meant) if isinstance(meant, float) else Formula(meant[0], tuple([constant_formula(a) for a in meant[1:]]))
@@ -225,36 +218,6 @@ def tidy(formula: Formula) -> Formula:
     return formula
 
 
-def brief(formula: Formula, samples: Sequence[Mapping[str, float]]) -> Formula:
-    """The expression without the cases that no sample is in."""
-    if formula.args and (formula.head in NEGATED or formula.head in ("and", "or", "not")):
-        seen = {bool(valued(formula, at)) for at in samples}
-        if len(seen) == 1:
-            return TRUE if seen == {True} else FALSE
-    if formula.head == "select":
-        return choice(formula, samples)
-    made = tidy(Formula(formula.head, tuple([brief(a, samples) for a in formula.args])))
-    match made:
-        case Formula("and", (Formula("true"), x)) | Formula("and", (x, Formula("true"))):
-            return x
-        case Formula("or", (Formula("false"), x)) | Formula("or", (x, Formula("false"))):
-            return x
-    return made
-
-
-def choice(formula: Formula, samples: Sequence[Mapping[str, float]]) -> Formula:
-    """A choice of two expressions, each brief for the samples that choose it; the one of them if all do."""
-    condition, *arms = formula.args
-    chosen: list[list[Mapping[str, float]]] = [[], []]
-    for at in samples:
-        chosen[0 if valued(condition, at) else 1].append(at)
-    if not all(chosen):
-        return brief(arms[0 if chosen[0] else 1], samples)
-    made = [brief(arm, at) for arm, at in zip(arms, chosen, strict=True)]
-    shown = brief(condition, samples)
-    return Formula("select", (shown.args[0], made[1], made[0]) if shown.head == "not" else (shown, *made))
-
-
 def written(formula: Formula) -> str:
     """The expression in the language."""
     return piece(formula)[0]
@@ -264,24 +227,6 @@ def piece(formula: Formula) -> Piece:
     if isinstance(formula.head, float):
         return constant(formula.head)
     return infix(formula.head, [piece(a) for a in formula.args]) if formula.args else (formula.head, ATOM)
-
-
-def valued(formula: Formula, at: Mapping[str, float]) -> Any:
-    """The value of an expression at a point."""
-    if isinstance(formula.head, float):
-        return formula.head
-    if not formula.args:
-        return at[formula.head]
-    values = [valued(a, at) for a in formula.args]
-    atoms: tuple[Atom, ...] = tuple([Lit(float(v)) for v in values])
-    return FLOAT.apply(TABLE[formula.head], values, atoms)
-
-
-def sampled(row: Primitive, arguments: Sequence[str], static: Mapping[int, float]) -> list[dict[str, float]]:
-    """Points inside the domain of a row, the same in every run."""
-    r = random.Random(0)
-    return [{a: k % 2 if row.kind(i) == "t" else static.get(i, r.uniform(*row.domain[min(i, len(row.domain) - 1)]))
-             for i, a in enumerate(arguments)} for k in range(SAMPLES)]
 
 
 # ---------------------------------------------------------------- in a table

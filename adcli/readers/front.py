@@ -4,11 +4,11 @@ from __future__ import annotations
 import marshal
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from typing import NamedTuple
 
-from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.ir.errors import AdError, Source, alike
 
 
 class SourceReader(NamedTuple):
@@ -89,6 +89,25 @@ def read(source: Source, asked: AskedSource, values: Mapping[str, object] = {}, 
     if isinstance(origin := found.origin, TextOrigin):
         store.put(name, marshal.dumps((found.name, found.text, [*origin.places], origin.function)))
     return found
+
+
+def chosen(source: Source, names: Mapping[str, Collection[str]], public: Sequence[str], name: str | None, example: str) -> str:
+    """The function of a file that is meant: by its name, or the one public function that no other one calls. `names` are those in
+    each function."""
+    if name in names:
+        return str(name)
+    word = "-- -" if source.name == "<stdin>" else source.name
+    if not names:
+        raise AdError("no function in this file", source=source, help=f"write {example}")
+    if name is not None:
+        close = alike(name, [*names])
+        raise AdError(f"no function '{name}' in this file", source=source,
+                      help=f"did you mean '{word}:{close}'?" if close else f"the functions are {', '.join(public)}")
+    called = {c for n, inside in names.items() for c in inside if c != n}
+    top = [n for n in public if n not in called] or public or [*names]
+    if len(top) > 1:
+        raise AdError(f"this file has {len(top)} functions: {', '.join(top)}", source=source, help=f"write {word}:{top[-1]}")
+    return top[0]
 
 
 def functions(path: str, language: str | None) -> list[str]:

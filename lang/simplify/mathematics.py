@@ -131,7 +131,8 @@ def decided(program: Program, at: Point | None = None) -> Decided:
     env, whole = dict[Atom, Atom](), dict[Atom, Atom]()   # of what has no name, and of all
     assumed: dict[int, list[tuple[Atom, bool, Context]]] = {}
     results = {r.atom for r in program.results}
-    own = {out for e in program.equations if not e.group for out in e.outs if out.truth}   # of the text: no rule has made these
+    own = {v for v in (*(p.var for p in program.params), *(out for e in program.equations if not e.group for out in e.outs))
+           if v.truth}   # of the text: no rule has made these
     for e in program.equations:
         context = under.get(e.outs[0])
         if not e.group or context is None:

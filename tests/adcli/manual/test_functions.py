@@ -11,9 +11,10 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from command import adcli, succeeds
+from one_operation import samples
 from session_seed import half
 
-from adcli.manual.functions import FunctionFacts, functions, names, sampled
+from adcli.manual.functions import FunctionFacts, functions, names
 
 ALL = functions()
 
@@ -28,15 +29,15 @@ def test_the_derivative_that_is_shown_is_the_derivative(function: FunctionFacts)
     form = re.sub("|".join(rf"\b{a}\b" for a in fixed) or "(?!)", lambda a: fixed[a[0]], function.form.replace(", …", ""))
     derived = gradient(parse(f"v = {form}\n"))
     rows = [row for row in TABLE.values() if (row.spelled or row.name) == function.name and bool(row.static) == bool(fixed)]
-    points = sampled(rows[0], function.arguments, {}) if rows else [
-        {a: 0.1 * k + 0.3 * i for i, a in enumerate(function.arguments)} for k in range(1, 20)]
-    for point in points:
-        at = {a: x for a, x in point.items() if a not in fixed}
+    free = [a for a in function.arguments if a not in fixed]
+    points = [dict(zip(free, at.values(), strict=True)) for at in samples(rows[0], 16)] if rows else [
+        {a: 0.1 * k + 0.3 * i for i, a in enumerate(free)} for k in range(1, 20)]
+    for at in points:
         got = evaluate(derived, at)
-        for shown in (function.derivatives, function.rule):
+        for shown, rel in ((function.derivatives, 1e-9), (function.rule, 1e-13)):   # mathematics has differences that cancel
             for a, formula in shown.items():
                 told = evaluate(parse(f"input {', '.join(at)}; w = {formula}\n"), at)["w"]
-                assert math.isclose(told, got[f"dv_d{a}"], rel_tol=1e-13, abs_tol=1e-15), (formula, at)
+                assert math.isclose(told, got[f"dv_d{a}"], rel_tol=rel, abs_tol=rel / 100), (formula, at)
 
 
 def test_every_name_is_listed_and_can_be_called():
@@ -64,7 +65,7 @@ def test_functions_one_all_and_as_json():
     assert [f["form"] for f in succeeds("functions", "pow", "--format", "json").records] == ["x**n", "x**y"]
     assert len(succeeds("functions", "--format", "json").records) == len(ALL)
     (record,) = succeeds("functions", "sqrt", "--format", "json").records
-    assert record["derivatives"] == {"x": "0.5 / sqrt(x)"}
+    assert record["derivatives"] == {"x": "1 / (2 * sqrt(x))"}
     assert record["status"] == [{"level": "singular", "where": "x == 0", "wrt": None}]
     assert succeeds("functions").out in succeeds("help", "functions").out
     assert adcli("functions", "ln").err == "adcli: error: no function 'ln'\nhelp: did you mean 'log'?\n"
