@@ -82,7 +82,7 @@ def command(options: CheckOptions) -> int:
     primal, inputs = differentiated(parse_source(options.source), options.outputs, options.inputs)
     if options.plot:
         from adcli.pictures.destinations import require_place
-        require_place(options.plot, options.form, options.output)
+        require_place(options.plot, options.form, options.output, options.size)
     check = check_of(primal, inputs, options)
     points, summary = given_points(check, primal, options) if options.at else drawn_points(check, options.samples, options.seed)
     run(check, points, options.remark)
@@ -90,7 +90,7 @@ def command(options: CheckOptions) -> int:
     if options.plot:
         from adcli.check.pictured import picture
         from adcli.pictures.destinations import write_beside
-        write_beside(picture(check), options.plot)
+        write_beside(picture(check), options.plot, options.size, options.theme)
     return code
 
 

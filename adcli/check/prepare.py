@@ -72,8 +72,8 @@ def differentiated(program: Program, outputs: list[str] | None, inputs: list[str
 
 def others(primal: Program, options: CheckOptions) -> Against | None:
     """Somebody's derivatives, where there are any to compare with."""
+    require_fit(options, "check")
     if options.against is None:
-        require_fit(options, "check")
         return None
     from adcli.check.against import Against
     from adcli.check.foreign import foreign

@@ -159,6 +159,14 @@ fmt_option = option(WRITTEN, "--fmt", metavar="TEMPLATE", help="printf template 
 hexadecimal_option = option(WRITTEN, "--hex", "hexadecimal", is_flag=True, help="Write numbers exactly, in hexadecimal.")
 
 
+look_options = together(
+    option(WRITTEN, "--size", metavar="SIZE",
+           help="Of a picture: 16x10cm, 6x4in, or 800x600 in pixels; in characters 100x30, columns and lines."),
+    option(WRITTEN, "--theme", type=OneOf("theme", ("light", "dark")), default="light", show_default=True,
+           help="Colours of a picture in a file."))
+"""How a picture looks."""
+
+
 def plot_option(what: str) -> Decorator:
     """--plot, whose value can be left out: the terminal."""
     def checked(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
@@ -167,8 +175,9 @@ def plot_option(what: str) -> Decorator:
             form_of_file(value)   # its name is looked at before anything else
         return value
 
-    return option(WRITTEN, "--plot", metavar="[FILE]", is_flag=False, flag_value="-", callback=checked,
-                  help=f"Also draw {what}: on standard output, or to FILE .svg, .png or .pdf (.csv for the numbers).")
+    return together(option(
+        WRITTEN, "--plot", metavar="[FILE]", is_flag=False, flag_value="-", callback=checked,
+        help=f"Also draw {what}: on standard output, or to FILE .svg, .png or .pdf (.csv for the numbers)."), look_options)
 
 
 def precision_option(help: str) -> Decorator:

@@ -97,7 +97,7 @@ def command(options: FitOptions) -> int:
     """
     if options.plot:
         from adcli.pictures.destinations import require_place
-        require_place(options.plot, options.form, options.output)
+        require_place(options.plot, options.form, options.output, options.size)
     try:
         tables, source = GivenTables(options), options.source
         asked = posed(options, source, tables)
@@ -120,7 +120,8 @@ def command(options: FitOptions) -> int:
         from adcli.fit.figure import picture, profiles
         from adcli.pictures.destinations import write_beside
         write_beside(profiles(found, ends) if ends and ends.kind == "profile" else
-                     picture(asked.fit, asked.program, found, asked.observations, coverage), options.plot)
+                     picture(asked.fit, asked.program, found, asked.observations, coverage),
+                     options.plot, options.size, options.theme)
     for note in ends.said() if ends else ():
         asked.reporter.say(note)
     return concluded(asked, found, options) or int(ends is not None and ends.failed)

@@ -57,6 +57,8 @@ class Options:
     form: str = "text"
     form_known: bool = False
     output: str | None = None
+    size: str | None = None
+    theme: str = "light"
     quiet: bool = False
     strict: bool = False
     exact_order: bool = False

@@ -72,13 +72,13 @@ def write_pages(folder: Path, verbs: Mapping[str, str], run: Callable[[list[str]
 
 
 def pictures(command: str, folder: Path) -> list[tuple[str, list[str]]]:
-    """The files that a command which ends in the name of a picture makes, and its arguments: of `plot` two, the second for a dark
-    page. Samples are those of the package."""
+    """The files that a command which ends in the name of a picture makes, and its arguments, the second for a dark page; graphs
+    of `draw` are for both. Samples are those of the package."""
     *words, name = shlex.split(command)[1:]
     words = [str(samples()[0].parent.parent / word) if word.startswith("samples/") else word for word in words]
     dark = name.replace(".", "-dark.")
     made = [(name, [*words, str(folder / name)])]
-    return made if words[0] != "plot" else [*made, (dark, [*words, str(folder / dark), "--theme", "dark"])]
+    return made if words[0] == "draw" else [*made, (dark, [*words, str(folder / dark), "--theme", "dark"])]
 
 
 def plain(text: str) -> str:

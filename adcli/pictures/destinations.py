@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from dataclasses import replace
 
 from adcli.lang.ir.errors import AdError
 from adcli.output.colour import wanted
@@ -10,7 +11,7 @@ from adcli.output.numbers import Number, shortest
 from adcli.output.report import csv_text
 from adcli.output.streams import STDOUT, descriptor, packed_destination
 from adcli.output.suffixes import split
-from adcli.pictures.picture import FILES, Picture, require_package
+from adcli.pictures.picture import FILES, Picture, look, require_package
 
 MARGIN = 3
 """Lines of a terminal that a picture leaves for the prompt."""
@@ -27,18 +28,19 @@ def form_of_file(path: str) -> str:
                                                                    " for the terminal")
 
 
-def require_place(plot: str | None, form: str, output: str | None) -> None:
-    """AdError where --plot names no picture, or the results and the picture cannot both go to standard output."""
+def require_place(plot: str | None, form: str, output: str | None, size: str | None) -> None:
+    """AdError where --plot names no picture, the size is none, or results and picture cannot both go to standard output."""
     if plot is None:
         return
     require_package(form_of_file(plot))
+    look(form_of_file(plot), size, "")
     if plot == "-" and form != "text" and descriptor(output) == STDOUT:
         raise AdError(f"--plot and --format {form} would both write to standard output", help="write --plot picture.svg")
 
 
-def write_beside(picture: Picture, plot: str) -> None:
+def write_beside(picture: Picture, plot: str, size: str | None, theme: str) -> None:
     """Write the picture that --plot asks for."""
-    write_picture(picture, form_of_file(plot), None if plot == "-" else plot)
+    write_picture(replace(picture, **look(form_of_file(plot), size, theme)), form_of_file(plot), None if plot == "-" else plot)
 
 
 def write_picture(picture: Picture, form: str, path: str | None, number: Number = shortest) -> None:
@@ -65,9 +67,7 @@ def encoded(picture: Picture, form: str, terminal: bool, coloured: bool, number:
         return drawn(picture, form)
     from adcli.pictures.terminal import LINES, text
     width, height = shutil.get_terminal_size((80, 24)) if terminal else (80, LINES + MARGIN)
-    if picture.size:
-        if picture.size.cells is None:
-            raise AdError("a picture in characters has columns and lines", help="write ⟦--size 100x30⟧, or -o picture.svg")
+    if picture.size and picture.size.cells:
         return text(picture, *picture.size.cells, coloured).encode()
     return text(picture, width, min(max(height - MARGIN, 12), LINES + 10), coloured).encode()
 

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from adcli.lang.ir.errors import AdError, missing
 
@@ -120,6 +120,14 @@ def size_of(text: str) -> PictureSize:
     width, height = (float(given[k]) for k in (1, 2))
     cells = None if given[3] else (round(width), round(height))
     return PictureSize((width * UNITS[given[3]], height * UNITS[given[3]]), 96 if given[3] in ("", "px") else None, cells)
+
+
+def look(form: str, size: str | None, theme: str) -> dict[str, Any]:
+    """The members of a picture that say how it looks. AdError where one in characters has another size than in these."""
+    found = None if size is None else size_of(size)
+    if form == "text" and found and found.cells is None:
+        raise AdError("a picture in characters has columns and lines", help="write ⟦--size 100x30⟧, or -o picture.svg")
+    return {"size": found, "theme": theme}
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from adcli.command.options import (
     RESULT_OPTIONS,
     fmt_option,
     format_option,
+    look_options,
     of_option,
     option,
     output_option,
@@ -19,14 +20,13 @@ from adcli.command.options import (
     takes,
     together,
 )
-from adcli.command.usage import WHAT, WHERE, WRITTEN, Command, OneOf, WholeNumber
+from adcli.command.usage import WHAT, WHERE, Command, WholeNumber
 from adcli.input.settings import ResultOptions, names
 from adcli.lang.ir import Param, Var
 from adcli.output.numbers import number_format
 from adcli.output.streams import say
 from adcli.pictures.destinations import write_picture
-from adcli.pictures.files import THEMES
-from adcli.pictures.picture import FORMATS, require_package, size_of
+from adcli.pictures.picture import FORMATS, look, require_package
 from adcli.plot.ranges import HIGHEST, from_text
 from adcli.rows.sample_columns import whole_table
 from adcli.tables.sources import locations
@@ -48,8 +48,6 @@ class PlotOptions(ResultOptions):
     title: str | None
     logx: bool
     logy: bool
-    size: str | None
-    theme: str
 
 
 @click.command("plot", cls=Command,
@@ -72,9 +70,7 @@ class PlotOptions(ResultOptions):
 @option(WHAT, "--title", metavar="TEXT", help="Line above the picture (default: the inputs that do not vary).")
 @option(WHAT, "--logx", is_flag=True, help="Logarithmic horizontal axis.")
 @option(WHAT, "--logy", is_flag=True, help="Logarithmic vertical axis of the outputs.")
-@option(WRITTEN, "--size", metavar="SIZE",
-        help="16x10cm, 6x4in, or 800x600 in pixels; in characters 100x30, columns and lines.")
-@option(WRITTEN, "--theme", type=OneOf("theme", tuple(THEMES)), default="light", show_default=True, help="Colours of a file.")
+@look_options
 @format_option(FORMATS, "Kind of picture, or csv for the numbers (default: by the suffix of -o FILE; else text).")
 @fmt_option
 @output_option
@@ -92,7 +88,7 @@ def command(options: PlotOptions) -> int:
     require_package(options.form)
     require_fit(options, "plot")
     options.refuse(["derivatives"] if options.against else [], "and --against cannot be used together")
-    size = None if options.size is None else size_of(options.size)
+    looks = look(options.form, options.size, options.theme)
     program, number = parse_source(options.source), number_format(options.fmt, False)
     for note in program.notes:
         options.remark(note)
@@ -105,7 +101,7 @@ def command(options: PlotOptions) -> int:
     except BadTable as fault:
         say(fault)
         return 5
-    picture = replace(pictured(setting, asked), size=size, theme=options.theme)
+    picture = replace(pictured(setting, asked), **looks)
     if options.title is not None:
         picture = replace(picture, title=options.title)
     write_picture(picture, options.form, options.output, number)

@@ -83,7 +83,7 @@ def command(options: PropagateOptions) -> int:
     require_fit(options, "propagate at points")
     if options.plot:
         from adcli.pictures.destinations import require_place
-        require_place(options.plot, options.form, options.output)
+        require_place(options.plot, options.form, options.output, options.size)
     if options.form not in BUDGET_FORMATS:
         raise AdError(f"an uncertainty budget is not written as {options.form}",
                       help="write --format text, json, csv, markdown or latex")
@@ -169,5 +169,5 @@ def at_points(text: Source, told: tuple[Correlation, ...], sampling: Sampling | 
     if options.plot:
         from adcli.pictures.destinations import write_beside
         from adcli.propagate.pictured import picture_of
-        write_beside(picture_of(writer), options.plot)
+        write_beside(picture_of(writer), options.plot, options.size, options.theme)
     return writer.reporter.conclude()

@@ -42,6 +42,8 @@ NO_TARGET = (
     Refusal(but(EMIT_OPTIONS, "precision"), "needs --emit TARGET"))
 TAPE = Refusal("", "--tier tape is for programs of numbers", {"tensors": True, "tier": "tape"},
                "tensors and loops are compiled: leave it out")
+LOOK = (Refusal("size", "needs --plot", {"plot": None}),
+        Refusal("theme", "needs --plot FILE.svg, .png or .pdf", {"plot": (None, "-")}))
 RULES: dict[str, tuple[Refusal, ...]] = {
     "emit": (
         Refusal(but(NUMBER_OPTIONS, "at"), "cannot be used with --emit, which writes a program"),
@@ -111,11 +113,11 @@ RULES: dict[str, tuple[Refusal, ...]] = {
         Refusal("delimiter", "and --input-format tsv cannot be used together", {"input_format": "tsv"}),
         Refusal("columns", "names the columns of a table without a header: add --no-header", {"no_header": False})),
     "propagate at points": (
-        Refusal("wrt", "is for rows and --emit; at points, inputs with a spread are uncertain"),
+        *LOOK, Refusal("wrt", "is for rows and --emit; at points, inputs with a spread are uncertain"),
         *NO_TARGET, Refusal("precision", "needs --emit TARGET"),
         Refusal(but((*TABLE_OPTIONS, *PART_OPTIONS), *SAMPLES), ROWS)),
     "propagate": (
-        Refusal("covariance monte_carlo seed shortest concise plot", POINTS),
+        Refusal("covariance monte_carlo seed shortest concise plot size theme", POINTS),
         Refusal("coverage", f"{POINTS} or rows", {"emit": tuple(TARGETS)}),
         Refusal("", "{asked} " + POINTS, {"form": TABLE_FORMATS})),
     "propagate in parts": (Refusal("coverage", "cannot be used with --engine, or with tables in parts"),),
@@ -125,11 +127,12 @@ RULES: dict[str, tuple[Refusal, ...]] = {
         Refusal("sensitivities", "needs --emit TARGET: at points they are always there"),
         Refusal(TABLE_OPTIONS, ROWS, {"data": ()})),
     "fit": (
+        *LOOK,
         Refusal("f_scale", "needs a robust loss: --loss huber", {"loss": "linear"}),
         Refusal("coverage", "is of bands and intervals: add --predict, --interval or --plot",
                 {"predict": None, "plot": None, "interval": None})),
     "fit without a table": (Refusal(but(ROW_OPTIONS, "jobs"), ROWS),),
-    "check": (Refusal("symbol returns time_limit", "says more of ⟦--against⟧, which is not given", {"against": None}),),
+    "check": (*LOOK, Refusal("symbol returns time_limit", "says more of ⟦--against⟧, which is not given", {"against": None}),),
     "draw": (
         Refusal("wrt", "needs ⟦--at⟧, or ⟦--stage forward⟧ or reverse", {"at": (), "derived": False}),
         Refusal("tangent cotangent fmt", "needs ⟦--at⟧", {"at": ()}),

@@ -152,9 +152,10 @@ def test_a_picture_beside_results(verb, args, tmp_path):
     assert both.code == 0 and both.out.startswith(alone.out) and "┌──" in both.out[len(alone.out):]
     there = tmp_path / "numbers.csv"
     assert adcli(verb, *args, "--plot", there).out == alone.out and there.read_text().count("\n") > 10
-    for wrong in (["--plot", "model.ad"], ["--plot", "--format", "json"]):
-        ended = adcli(verb, *args, *wrong)
-        assert ended.code == 2 and not ended.out and "--plot" in ended.err
+    assert len(adcli(verb, *args, "--plot", "--size", "50x20").out.splitlines()[-5]) <= 51
+    for wrong in ("--plot model.ad", "--plot --format json", "--size 50x20", "--plot --theme dark", "--plot --size 9x9cm"):
+        ended = adcli(verb, *args, *wrong.split())
+        assert ended.code == 2 and not ended.out and re.search("--plot|--size", ended.err)
 
 
 @pytest.mark.parametrize("package, args", [

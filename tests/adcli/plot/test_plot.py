@@ -255,6 +255,7 @@ def view(picture_view):
     ("t,v\n1,\n", "", 5, "help: --missing nan"), (None, "--data absent.csv", 2, "absent.csv"),
     (None, "--size big", 2, "--size 'big' is not a width and a height\nhelp: write --size 16x10cm"),
     (None, "--size 1e3x5", 2, "is not a width"), (None, "--size 900x900in -o a.svg", 2, "1 to 60 inches"),
+    (None, "--size 1x2x3", 2, "is not a width"),
     (None, "--size 16x10cm", 2, "a picture in characters has columns and lines"), (None, "--size 5x5", 2, "too narrow"),
     (None, "--theme dark", 2, "--theme needs a file"), (None, "--theme drak", 2, "dark"),
     (None, "--right v,w", 2, "--right takes every output"),
