@@ -49,6 +49,7 @@ def text(program: Program, header: Sequence[str], options: EmitOptions) -> str:
         return print_program(mathematical(program), "nested", [*header, NOTE])
     plain = print_program(program, options.style)
     if options.style == "nested":
-        from adcli.lang.lower.kept_functions import with_functions  # only for texts as one would write them
-        plain = with_functions(program, plain)
+        from adcli.lang.lower.frontend import reads_as  # only for texts as one would write them
+        from adcli.lang.printing.kept_functions import with_functions
+        plain = with_functions(program, plain, reads_as)
     return commented(header, "#") + plain

@@ -38,8 +38,8 @@ TESTED_AS = {
         "lang/statements/index_choices", "lang/statements/index_conditions", "lang/lower/tensor_scope"),
     "lang/expressions/test_stated_problem.py": ("lang/ir/problem", "lang/lower/condition_elements"),
     "lang/simplify/test_sum_order.py": ("lang/simplify/sum_parts",),
-    "lang/lower/test_nested_loops.py": ("lang/lower/skewed_loops",),
-    "test_derivative_texts.py": ("lang/lower/kept_functions",),
+    "lang/loops/test_nested_loops.py": ("lang/loops/skewed_loops",),
+    "test_derivative_texts.py": ("lang/printing/kept_functions",),
     "lang/lower/test_loops.py": (
         "lang/expressions/uninitialised_reads", "lang/expressions/reductions", "lang/printing/read_back"),
     "lang/simplify/test_simplify.py": ("lang/simplify/simplify_tensors",),

@@ -66,6 +66,15 @@ def by_lines(source: Source, least: int | None = None) -> Program | None:
         return None
 
 
+def reads_as(text: str, plain: str) -> bool:
+    """Test for a text that reads back to what is printed like another one."""
+    from adcli.lang.printing.printer import print_program  # only for texts with functions
+    try:
+        return print_program(parse(text)) == plain
+    except AdError:
+        return False
+
+
 def tree_and_program(source: Source) -> tuple[Tree, Program]:
     """The same, with the source tree, for callers that write the text anew."""
     tree, program, error = read_through(source)
@@ -138,8 +147,8 @@ def lower(tree: Tree, library: Callable[[], Mapping[str, Template]], faults: Seq
     tree has not; then the first fault ends it."""
     kind = MainScope
     if any(map(of_tensors, tree.statements)):   # no KnownLine is
+        from adcli.lang.loops.nested_loops import has_nested, unnested  # only for programs with tensors
         from adcli.lang.lower.loop_values import with_steps
-        from adcli.lang.lower.nested_loops import has_nested, unnested  # only for programs with tensors
         from adcli.lang.lower.tensor_program import MainTensors
         kind = MainTensors
     context = Context(tree, library)

@@ -22,6 +22,7 @@ from adcli.lang.ir.affine import Affine, Index, affine, bounds, never_negative, 
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.records import value_record
+from adcli.lang.loops.nested_loops import check_clause
 from adcli.lang.operations.comprehension import NEUTRAL, Comprehension, Read, Subscript, identity_body
 from adcli.lang.operations.matrix import FORMS, SOLVES, Boxed
 from adcli.lang.operations.recurrence import Meeting, Recurrence, meetings, signature_of, surely_met
@@ -34,7 +35,6 @@ from adcli.lang.statements.matrix_statement import MatrixStatement, finds_places
 from adcli.lang.tree.nodes import (
     Assign,
     Call,
-    Clause,
     Declare,
     For,
     Node,
@@ -187,13 +187,6 @@ def target_of(scope: EquationScope, loop: For, s: Statement) -> StepTarget:
                             node if len(having) == 1 else (s.subscripts or [])[having[1]],
                             f"one subscript of it is {step}, {step} + 1, {step} - 1, ..., and no other has {step}")
     return StepTarget(s, (having[0], offset))
-
-
-def check_clause(context: Context, clause: Clause, step: str) -> None:
-    """Refuse a range or a name in `where` that is that of the step."""
-    if clause.kind in ("range", "let") and clause.name is not None and clause.name.text == step:
-        raise context.fault(f"'{step}' is the step, whose range the loop says", clause.name,
-                            f"write a condition: where {step} >= 1")
 
 
 # ---------------------------------------------------------------- a loop

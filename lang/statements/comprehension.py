@@ -613,23 +613,27 @@ class TensorStatement:
         """The names of which nothing can be computed ahead of this statement."""
         return ()
 
+    def is_only_statement(self) -> bool:
+        """Test for a tensor that the text assigns once."""
+        targets = [t.text for top in self.context.tree.statements for s in within(top) if not isinstance(s, Def | For)
+                   for t in targets_of(s)]
+        return targets.count(self.name) == 1
+
     def remark_gaps(self, write: tuple[Subscript, ...], shape: tuple[Affine, ...], domain: Domain) -> None:
         """A note on elements that are not written because what is read leaves them out of a range that is not stated."""
         if not write or (self.before is not None and not self.s.symbol.endswith("!")):
             return
-        targets = [t.text for top in self.context.tree.statements for s in within(top) if not isinstance(s, Def | For)
-                   for t in targets_of(s)]
         guards = [c.nodes[0] for c in self.s.clauses if c.kind == "guard"]
         told = {t.text for node in guards for t in postorder(node) if type(t) is Token}
         stated = {r.index for r in domain.ranges if r.why == "where" or r.index.name in told}
         for d, (w, extent) in enumerate(zip(write, shape, strict=True)):
             index = w.index if isinstance(w, Affine) else None
-            if index is None or index in stated or targets.count(self.name) != 1:
+            if index is None or index in stated:
                 continue
             r = next(r for r in domain.ranges if r.index is index)
             start = NEUTRAL[REDUCTION_OF[self.s.symbol]]
             for place, more in ((f"below {text(r.low)}", r.low), (f"from {text(r.high)} on", extent - r.high)):
-                if (more.number or 0) > 0:
+                if (more.number or 0) > 0 and self.is_only_statement():
                     self.context.note(f"'{self.name}' stays {start:g} {place} in dimension {d}: index '{index.name}' runs over "
                                       f"{text(r.low)}:{text(r.high)}, {r.why}; state a range in where for other elements",
                                       self.s.target)

@@ -13,20 +13,20 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from adcli.lang.ir import Equation, Program, Var
 from adcli.lang.ir.affine import text as text_of
-from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.notation import INDENT
-from adcli.lang.lower.frontend import parse, read_tree
 from adcli.lang.operations.matrix import Boxed
 from adcli.lang.operations.recurrence import Recurrence
-from adcli.lang.printing.printer import print_program
+from adcli.lang.printing.printer import writer_of
+from adcli.lang.printing.scalar_printer import ScalarWriter
+from adcli.lang.syntax.parse import read
 from adcli.lang.syntax.source import normal
-from adcli.lang.tree.nodes import Call, Def, For, Node, TensorAssign, Token, bare, names_in
+from adcli.lang.tree.nodes import Call, Declare, DeclareOutputs, Def, For, Node, TensorAssign, Token, bare, names_in
 
 MOST_STATEMENTS = 1_000
 """Statements of a text that is searched."""
@@ -65,33 +65,25 @@ class RepeatedBlock:
         return calls * self.count - calls - self.count - 2
 
 
-def with_functions(program: Program, text: str) -> str:
-    """The text of a program, which is `text`, with functions where these make it shorter."""
+def with_functions(program: Program, text: str, reads_as: Callable[[str, str], bool]) -> str:
+    """The text of a program, which is `text`, with functions where these make it shorter; `reads_as` tests a text for reading
+    back to what is printed like another one."""
     source = program.source
     if source is None or len([*boxed(program)]) not in range(2, MOST_STATEMENTS):
         return text
-    defs = [s for s in read_tree(source)[0].statements if isinstance(s, Def) and s.value is None]
+    defs = [s for s in read(source)[0].statements if isinstance(s, Def) and s.value is None]
     if not defs:
         return text
-    again = parse(text)
-    lines = lines_of(program, again, text, defs)
-    writer = KeptWriter(text, lines, again)
-    found = list(repetitions(lines))
-    if not found or same(writer.text_with(found), text):
-        return writer.text_with(found)
-    chosen: list[RepeatedBlock] = []
-    for each in found:
-        if same(writer.text_with([*chosen, each]), text):
-            chosen.append(each)
-    return writer.text_with(chosen)
+    printed = writer_of(program, "nested")
+    variables = {name: v for v, name in printed.names.items()}
+    writer = KeptWriter(text, lines_of(printed, {*variables}, text, defs), variables)
 
-
-def same(text: str, plain: str) -> bool:
-    """Test for a text that reads back to what another one does."""
-    try:
-        return print_program(parse(text)) == plain
-    except AdError:
-        return False
+    def accepted(chosen: list[RepeatedBlock], more: list[RepeatedBlock]) -> list[RepeatedBlock]:
+        if not more or reads_as(writer.text_with([*chosen, *more]), text):
+            return [*chosen, *more]
+        half = len(more) // 2
+        return accepted(accepted(chosen, more[:half]), more[half:]) if half else chosen
+    return writer.text_with(accepted([], [*repetitions(writer.lines)]))
 
 
 # ---------------------------------------------------------------- lines
@@ -105,17 +97,15 @@ def boxed(program: Program) -> Iterator[Equation]:
             yield e
 
 
-def lines_of(program: Program, again: Program, text: str, defs: Sequence[Def]) -> list[KeptLine | None]:
+def lines_of(printed: ScalarWriter, tensors: set[str], text: str, defs: Sequence[Def]) -> list[KeptLine | None]:
     """The statements of a text in their order; None for those that came from no function, or that no function can have."""
-    made, known = [*boxed(program)], [*boxed(again)]
-    if len(made) != len(known):
-        return []
-    origins = {e.span: first.span for e, first in zip(known, made, strict=True)}
-    tensors = {v.name for e in known for v in [*e.outs, *e.args] if isinstance(v, Var)} | {p.name for p in again.params}
+    made = [equations[-1] if equations else None for _, equations in printed.attributed()]
+    statements = [s for s in read(normal(text, ""))[0].statements if not isinstance(s, Declare | DeclareOutputs)]
     found: list[KeptLine | None] = []
-    for block, outer in enumerate(read_tree(normal(text, ""))[0].statements):
-        for s in outer.body if isinstance(outer, For) else [outer]:
-            at = origins.get((s.start, s.end))
+    for block, (outer, e) in enumerate(zip(statements, made, strict=False)):   # a problem comes last
+        loop = isinstance(outer, For) and e is not None and isinstance(e.op, Recurrence)
+        for s, equation in zip(outer.body, e.op.statements, strict=True) if loop else [(outer, e)]:
+            at = equation.span if equation is not None else None
             home = next((d for d in defs if at and d.start <= at[0] < d.end), None)
             line = None
             if home and at and isinstance(s, TensorAssign) and type(s.target) is Token:
@@ -248,13 +238,8 @@ def common(lines: Sequence[KeptLine | None], i: int, j: int, most: int | None = 
 class KeptWriter:
     """Writes a text with functions for lines that repeat."""
 
-    def __init__(self, text: str, lines: Sequence[KeptLine | None], program: Program) -> None:
-        self.source, self.lines = text, lines
-        self.variables = {v.name: v for e in [*boxed(program)] for v in [*e.args, *e.outs] if isinstance(v, Var)}
-        for e in program.equations:
-            if isinstance(e.op, Recurrence):
-                self.variables |= {v.name: v for v in [*e.outs, *e.op.histories]}
-        self.variables |= {p.name: p.var for p in program.params}
+    def __init__(self, text: str, lines: Sequence[KeptLine | None], variables: Mapping[str, Var]) -> None:
+        self.source, self.lines, self.variables = text, lines, variables
 
     def text_with(self, found: Sequence[RepeatedBlock]) -> str:
         names = Names(re.findall(r"\w+", self.source))

@@ -8,7 +8,7 @@ import pytest
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.errors import AdError
-from adcli.lang.lower import nested_loops
+from adcli.lang.loops import nested_loops
 from adcli.lang.lower.frontend import parse
 from adcli.lang.printing.printer import print_program
 

@@ -20,8 +20,7 @@ from dataclasses import replace
 from adcli.lang.expressions.desugar import Ending
 from adcli.lang.expressions.scope import Context
 from adcli.lang.ir.names import Names
-from adcli.lang.lower.loops import check_clause
-from adcli.lang.lower.skewed_loops import at_once, is_over_numbers, is_over_sizes, skewed
+from adcli.lang.loops.skewed_loops import at_once, is_over_numbers, is_over_sizes, skewed
 from adcli.lang.operations.limits import quantity
 from adcli.lang.operations.matrix import FORMS
 from adcli.lang.statements.comprehension_body import rewritten
@@ -166,6 +165,13 @@ def check_step(context: Context, inner: Statement, loop: For, taken: set[str]) -
     for s in inner.body:
         for clause in s.clauses if isinstance(s, TensorAssign | TupleAssign) else ():
             check_clause(context, clause, step.text)
+
+
+def check_clause(context: Context, clause: Clause, step: str) -> None:
+    """Refuse a range or a name in `where` that is that of the step."""
+    if clause.kind in ("range", "let") and clause.name is not None and clause.name.text == step:
+        raise context.fault(f"'{step}' is the step, whose range the loop says", clause.name,
+                            f"write a condition: where {step} >= 1")
 
 
 def with_step(body: Iterable[Statement], step: str) -> set[str]:
