@@ -253,6 +253,15 @@ h(0) = x(0)
 for t in 0:T { h(t+1) = h(t)/2 + interp(h(t), xs, ys) }
 output y, n, h
 """
+ENDING = """input a, b
+x(0) = a; x(1) = 3 + b
+for k in 1:60 until abs(x(k+1) - x(k)) < 1e-6 { x(k+1) = x(k) - (x(k)**2 - 2)*(x(k) - x(k-1))/(x(k)**2 - x(k-1)**2) }
+v(60, i) = i + a where i in 0:3
+for k in 0:60 down until v(k, 0) < b { v(k, i) = v(k+1, i)/2 }
+y = x(60); z = x(59) + x(58)
+s +=! v(0, i)
+output y, z, s
+"""
 AWKWARD = """input range(len, bool), min(len), int32 IndexError(len)
 int(0) = min(0)
 for reversed in 0:len { int(reversed+1) = tanh(int(reversed))*range(reversed, 0) }
@@ -301,7 +310,8 @@ def tensor_programs() -> tuple[list[Program], list[list[Point]]]:
     r = drawn("tensors")
     loops = r.sample(sorted(LOOPS.values(), key=lambda made: made.text), 2)
     texts = [*(made.text for made in loops), loops[0].text.replace(" {", " checkpoint {"), MATRICES, SEARCHES, AWKWARD]
-    programs = [evaluation_program(p) for p in [*derivatives(r, 6), *(adjoint_program(parse(text)) for text in texts)]]
+    made = [*derivatives(r, 6), *(adjoint_program(parse(text)) for text in texts), parse(ENDING)]
+    programs = [evaluation_program(p) for p in made]
     choices = ((2,), (3,), (5,), (0, 1), (0, 1, 2, 3))
     return programs, [[drawn_point(r, p, sizes) for sizes in choices] for p in programs]
 

@@ -382,6 +382,9 @@ class LoopStatements(TensorStatements):
         yield self.language.loop(self.head(loop))[0] + self.language.opens
         for inner in loop.equations:
             yield from (INDENT + line for line in self.lines_of(inner, None, inner.outs[0] in loop.histories))
+        if (left := self.left_where(loop)) is not None:
+            yield from (INDENT + line for line in (self.language.test.format(left) + self.language.opens, f"{INDENT}break;",
+                                                   self.language.closes))
         yield self.language.closes
 
     def head(self, loop: StepLoop) -> LoopHead:

@@ -10,9 +10,9 @@ from typing import Any
 from adcli.codegen.c.language import Helpers, Statements
 from adcli.codegen.nests.fusion import joined, needed
 from adcli.codegen.nests.layout import conditions_of, homes, placed, plain, scratch, size_parameters, work_slots
-from adcli.codegen.nests.recurrences import step_loop, unfilled, used_outside
+from adcli.codegen.nests.recurrences import StepLoop, step_loop, unfilled, used_outside
 from adcli.lang.ir import Equation, Program, Var
-from adcli.lang.ir.affine import shape_text, text
+from adcli.lang.ir.affine import affine, shape_text, substituted, text
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import name_table
 from adcli.lang.operations.matrix import Boxed, MatrixOperation
@@ -135,8 +135,17 @@ class TensorStatements(Statements, ABC):
 
     @abstractmethod
     def recurrence(self, e: Equation) -> Iterator[str]:
-        """A loop over steps, its statements writing into the histories where these lie. All steps are run, also behind one for
-        which `until` holds, where every statement copies."""
+        """A loop over steps, its statements writing into the histories where these lie."""
+
+    def left_where(self, loop: StepLoop) -> str | None:
+        """The test behind a step for leaving a loop that has ended, where all that is read of it are copies; None where all steps
+        are run."""
+        until = loop.until
+        if until is None or not loop.leaves or (until.shape[0].number or 0) < (loop.copies or 0):
+            return None
+        (at,) = next(e.op.write for e in loop.equations if e.outs[0] is until)
+        oldest = substituted(at, {loop.step: affine(loop.step) + (-1 if loop.down else 1)})
+        return f"{self.language.element.format(self.values[until], self.whole.text(oldest))} > {self.language.number(0.5)[0]}"
 
 
 def refuse_endless(program: Program) -> None:

@@ -2,7 +2,8 @@
 
 A loop reads a history at constant distances behind its writes, so beside what is read behind the loop it needs no more elements
 along the step than these reach. Where what is read behind the loop are the last ones, element s lies in place s mod R, and a loop
-of a million steps takes the memory of R.
+of a million steps takes the memory of R. A loop that may end early (`until`) remembers for as many steps that it has: where the
+oldest of these elements says so, all of a ring are copies of one.
 """
 from __future__ import annotations
 
@@ -22,20 +23,23 @@ def with_rings(program: Program, registers: bool = False, whole: Collection[Atom
     there and stays as it is."""
     for n, e in enumerate(program.equations):
         if isinstance(e.op, Recurrence) and not (registers and in_registers(step_loop(e, used_outside(program, e), "step"))):
-            for k, out in enumerate(e.outs):
-                if out not in whole:
-                    program = with_ring(program, n, k)
+            least = 1
+            others = [k for k in range(len(e.outs)) if k != e.op.until]
+            for k in others if e.op.until is None else [*others, e.op.until]:   # the last tells when all are copies
+                if e.outs[k] not in whole:
+                    program, count = with_ring(program, n, k, least if k == e.op.until else 1)
+                    least = max(least, count)
     return program
 
 
-def with_ring(program: Program, n: int, k: int) -> Program:
-    """The program with history k of equation n in a ring; as it is, where more of it is read."""
+def with_ring(program: Program, n: int, k: int, least: int) -> tuple[Program, int]:
+    """The program with history k of equation n in a ring, of how many elements; as it is, where more of it is read."""
     e = program.equations[n]
     kept = elements(program, e, k)
     chain = None if kept is None else starts(program, e, k, kept[1])
     if chain is None or kept is None:
-        return program
-    d, count = kept
+        return program, 1
+    d, count = kept[0], max(kept[1], least)
     new = {out: Var(out.name, out.temp, shape=(*out.shape[:d], affine(count), *out.shape[d + 1:])) for out in (*chain, e.outs[k])}
 
     by: dict[Atom, Atom] = dict(new.items())
@@ -46,7 +50,7 @@ def with_ring(program: Program, n: int, k: int) -> Program:
         if x is e or not isinstance(x.op, Comprehension):
             return x.substituted(by)
         return in_ring(x, dict.fromkeys(new, (d, count))).substituted(by)
-    return replace(program, equations=tuple(map(changed, program.equations)))
+    return replace(program, equations=tuple(map(changed, program.equations))), count
 
 
 def elements(program: Program, e: Equation[Recurrence], k: int) -> Ring | None:

@@ -254,6 +254,8 @@ class ArrayTensors(ScriptTensors):
         yield f"for {self.steps[loop.step]} in {f'reversed({steps})' if loop.down else steps}:"
         for inner in loop.equations:
             yield from (INDENT + line for line in self.lines_of(inner, None, inner.outs[0] in loop.histories))
+        if (left := self.left_where(loop)) is not None:
+            yield from (f"{INDENT}if {left}:", f"{INDENT * 2}break")
 
     def input(self, p: Param, name: str) -> Iterator[str]:
         if p.var.shape:

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from adcli.lang.expressions.desugar import Ending, flat
 from adcli.lang.expressions.reductions import Made, common_guards, first_place, kept_points
-from adcli.lang.expressions.scope import POISON, CallingScope, Context, EquationScope
+from adcli.lang.expressions.scope import POISON, CallingScope, EquationScope
 from adcli.lang.expressions.subscripts import AffineReader
 from adcli.lang.expressions.uninitialised_reads import check_elements
 from adcli.lang.ir import Atom, Equation, Lit, Var

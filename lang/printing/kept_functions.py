@@ -26,7 +26,7 @@ from adcli.lang.printing.printer import writer_of
 from adcli.lang.printing.scalar_printer import ScalarWriter
 from adcli.lang.syntax.parse import read
 from adcli.lang.syntax.source import normal
-from adcli.lang.tree.nodes import Call, Declare, DeclareOutputs, Def, For, Node, TensorAssign, Token, bare, names_in
+from adcli.lang.tree.nodes import Call, Declare, DeclareOutputs, Def, For, Node, Statement, TensorAssign, Token, bare, names_in
 
 MOST_STATEMENTS = 1_000
 """Statements of a text that is searched."""
@@ -97,14 +97,16 @@ def boxed(program: Program) -> Iterator[Equation]:
             yield e
 
 
-def lines_of(printed: ScalarWriter, tensors: set[str], text: str, defs: Sequence[Def]) -> list[KeptLine | None]:
+def lines_of(printed: ScalarWriter, tensors: set[str | None], text: str, defs: Sequence[Def]) -> list[KeptLine | None]:
     """The statements of a text in their order; None for those that came from no function, or that no function can have."""
     made = [equations[-1] if equations else None for _, equations in printed.attributed()]
     statements = [s for s in read(normal(text, ""))[0].statements if not isinstance(s, Declare | DeclareOutputs)]
     found: list[KeptLine | None] = []
     for block, (outer, e) in enumerate(zip(statements, made, strict=False)):   # a problem comes last
-        loop = isinstance(outer, For) and e is not None and isinstance(e.op, Recurrence)
-        for s, equation in zip(outer.body, e.op.statements, strict=True) if loop else [(outer, e)]:
+        pairs: Iterable[tuple[Statement, Equation | None]] = [(outer, e)]
+        if isinstance(outer, For) and e is not None:
+            pairs = zip(outer.body, e.op.inner(), strict=True)
+        for s, equation in pairs:
             at = equation.span if equation is not None else None
             home = next((d for d in defs if at and d.start <= at[0] < d.end), None)
             line = None

@@ -5,6 +5,7 @@ import json
 import math
 import re
 import subprocess
+from typing import Any
 
 import pytest
 from adcli.codegen.c.language import filled, listed, wrapped
@@ -28,6 +29,14 @@ from session_seed import drawn
 
 def test_a_result_called_proto_is_no_prototype() -> None:
     assert '["__proto__"]: ' in javascript.module(parse("__proto__ = x * 2"), "f")
+
+
+def test_a_loop_that_has_ended_is_left() -> None:
+    module: dict[str, Any] = {}
+    exec(python.module(parse("x(0) = a; x(1) = a + 1\nfor k in 1:1000000000 until abs(x(k+1) - x(k)) < 1e-9 "
+                             "{ x(k+1) = x(k) - (x(k)**2 - 2)*(x(k) - x(k-1))/(x(k)**2 - x(k-1)**2) }\n"
+                             "y = x(1000000000) - x(999999999) + x(999999998)"), "f"), module)
+    assert module["f"](1.0) == pytest.approx(math.sqrt(2), rel=1e-15)
 
 
 @pytest.mark.skipif(NODE is None, reason="no node")
