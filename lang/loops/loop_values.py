@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from adcli.lang.lower.nested_loops import changed, leading, of_step
+from adcli.lang.loops.nested_loops import changed, leading, of_step
 from adcli.lang.statements.comprehension_body import rewritten
 from adcli.lang.syntax.scan import scan
 from adcli.lang.tree.nodes import (
