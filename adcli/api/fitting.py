@@ -183,7 +183,9 @@ def members(found: Fitted, begins: Mapping[str, Begin], message: str) -> dict[st
 
 
 def columns_of(data: Data) -> list[Any]:
-    """The names of columns."""
+    """The names of columns. AdError where data are no columns."""
+    if data is not None and not isinstance(data, Mapping) and not hasattr(data, "columns"):
+        raise AdError("data has columns by name: a mapping of arrays, or a frame of pandas or polars")
     return list(data if isinstance(data, Mapping) else getattr(data, "columns", ()))
 
 
@@ -273,8 +275,6 @@ def observations(program: Program, begins: Mapping[str, Begin], request: FitRequ
                  sigmas: Values) -> Observations:
     """Everything that is fitted to, as arrays; all columns of the same length where there are no tensors."""
     data, at = request.data, request.at
-    if data is not None and not isinstance(data, Mapping) and not hasattr(data, "columns"):
-        raise AdError("data has columns by name: a mapping of arrays, or a frame of pandas or polars")
     names = columns_of(data)
     others = [p for p in program.params if p.name not in begins]
     for name in at:

@@ -77,7 +77,9 @@ OF_VERBS = {
         ("u sigma sd std stdev uncertainty uncertainties unc errors",
          ("write the standard uncertainty behind the value: --at x=2±0.1",)),
         ("k", ("for a coverage factor of 2 write --coverage 0.9544997361, for an input --at k=2",))]),
-    "plot": choices([("x xrange xlim range domain", ("--at x=-3:3",))]),
+    "plot": choices([("x xrange xlim range domain", ("--at x=-3:3",)), ("figsize width height dimensions", ("--size 16x10cm",)),
+                     ("dark", ("--theme dark",)), ("parametric", ("--against",)), ("scatter overlay points-from", ("--data",)),
+                     ("twinx y2 secondary second-axis", ("--right",))]),
     "trace": choices([("mode", ("both modes are shown: --tangent x=1 is the direction, --cotangent v=1 the weights",))]),
     "check": choices([("method methods", ("leave it out: every method that applies is used",))]),
 }

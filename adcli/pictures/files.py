@@ -70,7 +70,7 @@ DOTS = 160
 SVG: dict[str, str | None] = {"Date": None, "Creator": "adcli"}
 PNG: dict[str, str | None] = {"Software": "adcli"}
 PDF: dict[str, str | None] = {"CreationDate": None, "Creator": "adcli", "Producer": None}
-"""What a file says of itself in any picture."""
+"""Metadata of files of any picture."""
 
 
 def coloured(theme: Theme) -> dict[str, str]:
@@ -81,7 +81,7 @@ def coloured(theme: Theme) -> dict[str, str]:
 
 
 def metadata(picture: Picture, form: str) -> dict[str, str | None]:
-    """What a file says of itself, the words of the picture too, which are outlines in it."""
+    """Metadata of a file, with the words of the picture, which are outlines in it."""
     words = {"Title": picture.title or picture.caption, "Subject" if form == "pdf" else "Description": picture.caption}
     return words | {"svg": SVG, "png": PNG, "pdf": PDF}[form]
 
@@ -222,9 +222,11 @@ def contoured(figure: Any, ax: Any, picture: Picture, c: Contour) -> None:
     for kind, places in by_kind.items():
         colour = {"kink": "#E69F00", "jump": "#D55E00"}.get(kind, "#CC0000")
         ax.plot(*zip(*places, strict=True), linestyle="none", marker="o", markersize=1.6, color=colour, zorder=4)
-    for column, row, value in c.points:
-        fill = {"c": [heights.place(value)], **colours} if colours and value == value else {"color": "white"}
-        ax.scatter([across.place(column)], [up.place(row)], s=30, edgecolors="#222222", linewidths=0.9, zorder=5, **fill)
+    for known in (False, True):
+        points = [p for p in c.points if (bool(colours) and p[2] == p[2]) is known]
+        fill = {"c": [heights.place(value) for *_, value in points], **colours} if known else {"color": "white"}
+        ax.scatter([across.place(p[0]) for p in points], [up.place(p[1]) for p in points], s=30, edgecolors="#222222",
+                   linewidths=0.9, zorder=5, rasterized=len(points) > MOST_MARKERS, **fill)
     ax.set(xlim=(0, 1), ylim=(0, 1))
     ticked(ax.xaxis, across, MOST_TICKS)
     ticked(ax.yaxis, up, MOST_TICKS)

@@ -148,14 +148,14 @@ class Picture:
 
     @property
     def caption(self) -> str:
-        """What the picture shows, in words."""
+        """The picture in words."""
         shown = [self.contour.name] if self.contour else [panel.name for panel in self.panels]
         across = " and ".join(filter(None, (self.x_name, self.y_name)))
         return "; ".join([f"{', '.join(shown)} against {across}", *self.notes])
 
 
 SYMBOLS = {"kink": "◆", "jump": "○", "pole": "┊", "singular": "▲", "domain": "■", "hole": "□", "overflow": "■",
-           "value": "●", "data": "•"}
+           "value": "●"}
 """Characters of the kinds of marks; files have markers of the same shape."""
 
 

@@ -163,8 +163,11 @@ class TerminalDrawing:
         for k, lines in enumerate(level_lines(c, across, up)):
             for line in lines:
                 self.signal(figure, line[:, 0].tolist(), line[:, 1].tolist(), "braille", shade(k, len(c.levels)), True)
-        for mark in (*c.marks, *(Mark("data", x, y) for x, y, _ in c.points)):
+        for mark in c.marks:
             self.mark(figure, mark, across, up)
+        data = [place for x, y, _ in c.points if 0 <= (place := (across.place(x), up.place(y)))[0] <= 1 and 0 <= place[1] <= 1]
+        if data:
+            self.signal(figure, [x for x, _ in data], [y for _, y in data], POINT, COLOURS[1], False)
         for x, y, turn in sparse(c, across, up, self.width, height):
             self.signal(figure, [x], [y], ARROWS[turn], GREY, False)
         yield f" {picture.y_name}"

@@ -49,7 +49,7 @@ Reader = Callable[[Sequence[str], Sequence[str]], Mapping[str, Sequence[float]]]
 
 
 class Wanted(NamedTuple):
-    """What a picture shows: the outputs `of` a program, with derivatives up to an order; `against` an output in place of the
+    """The content of a picture: the outputs `of` a program, with derivatives up to an order; `against` an output in place of the
     input that varies; those outputs on an axis at the `right`; and `data`, columns of the inputs that vary and of outputs."""
 
     of: Sequence[str] | None = None
@@ -66,7 +66,7 @@ class Wanted(NamedTuple):
         found = {name: x for name, x in read(across, outputs).items() if name in across or any(map(math.isfinite, x))}
         if len(setting.ranges) == 1 and not {*outputs} & {*found}:
             raise AdError(f"⟦--data⟧ has no numbers in a column with the name of an output: {', '.join(outputs)}",
-                          help=f"rename one: --rename COLUMN={outputs[0]}" if outputs else None)
+                          help=f"name the column {outputs[0]}; in the shell, --rename COLUMN={outputs[0]}" if outputs else None)
         return self._replace(data=found)
 
 
@@ -301,7 +301,8 @@ def contours(setting: Setting, asked: Wanted) -> Picture:
     along = {r.wrt[0]: s.reshape(shape) for r, s in zip(e.results[1:], slopes, strict=True)}
     arrows = tuple(gradient_arrows(x, y, along[across.name], along[up.name], shown)) if order else ()
     measured = asked.data.get(e.outputs[0]) or [math.nan] * len(asked.data.get(across.name, ()))
-    points = zip(*(asked.data[name] for name in (across.name, up.name)), measured, strict=True) if asked.data else ()
+    points = [*zip(*(asked.data[name] for name in (across.name, up.name)), measured, strict=True)] if asked.data else []
+    notes += [f"• {plural(len(points), 'row')} of data"] if points else []
     contour = Contour(e.outputs[0], tuple(x.tolist()), tuple(y.tolist()), tuple(tuple(row) for row in shown.tolist()),
                       tuple(lines), arrows, tuple(marks), tuple(points))
     names = across.name, up.name, *(r.name for r in e.results)

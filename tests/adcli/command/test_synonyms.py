@@ -56,6 +56,8 @@ PASTED = [   # a command line, the option that it does not have there, and what 
     ("solve -e x**2-2 {}", "--start x=1", "--at x=1", ""),
     ("fit -e v=a*x --y y --data rows.csv {}", "--start a=1", "--params a=1", ""),
     ("fit -e v=x*y --y y --data rows.csv {}", "--bounds x=0:2", "--params 'x=1 in [0, 2]'", ""),
+    ("plot -e x**2 --at x=0:1 -o a.svg {}", "--figsize 8,6", "--size 16x10cm", ""),
+    ("plot -e x**2 --at x=0:1 -o a.svg {}", "--dark", "--theme dark", ""),
     ("plot -e x**2 {}", "--x 0:1", "--at x=-3:3", "--format csv"), ("eval -e x {}", "-x 5", "--at x=2", ""),
     ("bench -e x*y --rows 8 {}", "--duration 0.001", "--seconds 0.001", ""), ("fmt -e 'f = x' {}", "--dry-run", "--check", ""),
 ]
