@@ -21,7 +21,7 @@ class CBody(CExpressions):
         assert self.signature is not None
         body = self.block(d.body.block_items or [])
         if self.signature.outs and not (body and isinstance(body[-1], ast.Return)):
-            body.append(self.returned(None, d.decl))
+            body.append(self.returned(None))
         params = d.decl.type.args.params if d.decl.type.args else []
         args = ast.arguments([], [self.put(ast.arg(p.name, None), p) for p in params if p.name], None, [], [], None, [])
         made = ast.FunctionDef(self.signature.name, args, body or [self.put(ast.Pass(), d.decl)], [], None)
@@ -44,7 +44,7 @@ class CBody(CExpressions):
         if visit is None:
             raise self.fault(n, f"'{type(n).__name__.lower()}' cannot be read", INSTEAD.get(type(n).__name__))
         made = visit(n)
-        made, self.before = [*self.before, *made], outer
+        made, self.before = [s if hasattr(s, "lineno") else self.put(s, n) for s in (*self.before, *made)], outer
         return made
 
     def do_Compound(self, n: c.Compound) -> list[ast.stmt]:
@@ -72,8 +72,8 @@ class CBody(CExpressions):
             made: list[ast.stmt] = []
             if p.offset is not None:
                 local = self.declare(f"{d.name}_at", Kind(True))
-                made = [self.put(ast.Assign([self.name(local.name, d, True)], p.offset), d)]
-                p = p._replace(offset=self.name(local.name, d))
+                made = [ast.Assign([self.name(local.name, True)], p.offset)]
+                p = p._replace(offset=self.name(local.name))
             self.declare(d.name, Kind(kind.whole, (None,)), p)
             return made
         if "static" in d.storage and self.signature and d.name in stores(self.file.definitions[self.signature.name].body):
@@ -87,13 +87,13 @@ class CBody(CExpressions):
             init = d.init.exprs[0] if isinstance(d.init, c.InitList) else d.init
             value = self.as_kind(self.value(init), init, kind)
         local = self.declare(d.name, kind)
-        return [self.put(ast.Assign([self.name(local.name, d, True)], value), d)]
+        return [ast.Assign([self.name(local.name, True)], value)]
 
     def array(self, d: c.Decl, kind: Kind) -> ast.expr:
         """The first value of an array that is declared."""
         if d.init is None:
-            return self.call("c.unset", [self.put(ast.Tuple([self.value(x) for x in kind.dims], LOAD), d)], d)
-        return self.call("numpy.array", [self.filled(d.init, kind.dims, kind, d)], d)
+            return self.call("c.unset", [ast.Tuple([self.value(x) for x in kind.dims], LOAD)])
+        return self.call("numpy.array", [self.filled(d.init, kind.dims, kind, d)])
 
     def filled(self, init: c.Node, dims: tuple[Any, ...], kind: Kind, d: c.Decl) -> ast.expr:
         """A list of elements, zeros for those that are not given."""
@@ -106,9 +106,9 @@ class CBody(CExpressions):
         count = len(items) if dims[0] is None else self.constant(dims[0])
         empty = c.InitList([])
         empty.coord = init.coord
-        rest = [self.filled(empty, dims[1:], kind, d) if len(dims) > 1 else self.number(0, init)
+        rest = [self.filled(empty, dims[1:], kind, d) if len(dims) > 1 else ast.Constant(0)
                 for _ in range(count - len(items))]
-        return self.put(ast.List([*items, *rest], LOAD), init)
+        return ast.List([*items, *rest], LOAD)
 
     def stays(self, target: c.Node, n: c.Node) -> None:
         """AdError where a pointer moves."""
@@ -121,20 +121,20 @@ class CBody(CExpressions):
         target = self.element(n.lvalue, STORE)
         op = n.op[:-1]
         if not op:
-            return [self.put(ast.Assign([target], self.as_kind(value, n.rvalue, Kind(whole))), n)]
+            return [ast.Assign([target], self.as_kind(value, n.rvalue, Kind(whole)))]
         if op in OPERATORS and not (whole and (op == "/" or not self.whole(n.rvalue))):
-            return [self.put(ast.AugAssign(target, OPERATORS[op](), value), n)]
+            return [ast.AugAssign(target, OPERATORS[op](), value)]
         made = self.arithmetic(op, self.value(n.lvalue), value, whole and self.whole(n.rvalue), n)
         if whole and not self.whole(n.rvalue):
-            made = self.call("builtins.int", [made], n)
-        return [self.put(ast.Assign([target], made), n)]
+            made = self.call("builtins.int", [made])
+        return [ast.Assign([target], made)]
 
     def do_UnaryOp(self, n: c.UnaryOp) -> list[ast.stmt]:
         if n.op not in COUNTING:
             return self.do_expression(n)
         self.stays(n.expr, n)
         kind = ast.Add() if n.op[-1] == "+" else ast.Sub()
-        return [self.put(ast.AugAssign(self.element(n.expr, STORE), kind, self.number(1, n)), n)]
+        return [ast.AugAssign(self.element(n.expr, STORE), kind, ast.Constant(1))]
 
     def do_expression(self, n: c.Node) -> list[ast.stmt]:
         if not (isinstance(n, c.Cast) and getattr(n.to_type.type.type, "names", []) == ["void"]):
@@ -146,34 +146,33 @@ class CBody(CExpressions):
     do_FuncCall = do_BinaryOp = do_Cast = do_ID = do_TernaryOp = do_Constant = do_expression
 
     def do_If(self, n: c.If) -> list[ast.stmt]:
-        return [self.put(ast.If(self.value(n.cond), self.arm(n.iftrue) or [self.put(ast.Pass(), n.cond)], self.arm(n.iffalse)),
+        return [self.put(ast.If(self.value(n.cond), self.arm(n.iftrue) or [ast.Pass()], self.arm(n.iffalse)),
                          n.cond)]
 
     def do_Return(self, n: c.Return) -> list[ast.stmt]:
-        return [self.returned(n.expr, n)]
+        return [self.returned(n.expr)]
 
-    def returned(self, value: c.Node | None, n: c.Node) -> ast.stmt:
+    def returned(self, value: c.Node | None) -> ast.stmt:
         s = self.signature
         assert s is not None
         if self.main and s.status and value is not None:
             if not (isinstance(value, c.Constant) and value.value.strip("0uUlL") == ""):
-                return self.put(ast.Raise(), n)
+                return ast.Raise()
             value = None
         if value is None and not s.outs:
-            return self.put(ast.Return(None), n)
+            return ast.Return(None)
         found = None if value is None else self.as_kind(self.value(value), value, s.returns or Kind(False))
         if not s.outs:
-            return self.put(ast.Return(found), n)
-        outs = [self.name(p, n) for p in s.outs]
+            return ast.Return(found)
+        outs = [self.name(p) for p in s.outs]
         if not self.main:
-            values = [] if s.returns is None else [found or self.number(0, n)]
-            return self.put(ast.Return(self.put(ast.Tuple([*values, *outs], LOAD), n)), n)
+            values = [] if s.returns is None else [found or ast.Constant(0)]
+            return ast.Return(ast.Tuple([*values, *outs], LOAD))
         pairs = dict(zip(s.outs, outs, strict=True))
         if found is not None:
             called = value.name if isinstance(value, c.ID) and value.name not in pairs else s.name
             pairs = {called: found, **pairs}
-        keys = [self.put(ast.Constant(k), n) for k in pairs]
-        return self.put(ast.Return(self.put(ast.Dict(keys, list(pairs.values())), n)), n)
+        return ast.Return(ast.Dict([ast.Constant(k) for k in pairs], list(pairs.values())))
 
     # Loops.
 
@@ -183,7 +182,7 @@ class CBody(CExpressions):
         if made is None:
             first = [] if n.init is None else self.statement(n.init)
             step = [] if n.next is None else self.statement(n.next)
-            test = self.number(1, n) if n.cond is None else self.condition(n.cond)
+            test = ast.Constant(1) if n.cond is None else self.condition(n.cond)
             made = [*first, self.put(ast.While(test, [*self.turn(n.stmt, step), *step], []), n.cond or n)]
         self.scopes.pop()
         return made
@@ -228,34 +227,33 @@ class CBody(CExpressions):
         if not local.kind.whole:
             return None
         if op in ("<=", ">="):
-            last = self.put(ast.BinOp(last, ast.Add() if sign > 0 else ast.Sub(), self.number(1, high)), high)
+            last = ast.BinOp(last, ast.Add() if sign > 0 else ast.Sub(), ast.Constant(1))
         given = [first, last]
         if sign < 0 or by is not None:
-            step = self.number(1, n.next) if by is None else self.condition(by)
-            given.append(step if sign > 0 else self.put(ast.UnaryOp(ast.USub(), step), n.next))
-        over = self.call("builtins.range", given, n.cond)
-        body = self.turn(n.stmt, []) or [self.put(ast.Pass(), n.cond)]
-        made: list[ast.stmt] = [self.put(ast.For(self.name(local.name, n.cond, True), over, body, []), n.cond)]
+            step = ast.Constant(1) if by is None else self.condition(by)
+            given.append(step if sign > 0 else ast.UnaryOp(ast.USub(), step))
+        over = self.call("builtins.range", given)
+        body = self.turn(n.stmt, []) or [ast.Pass()]
+        made: list[ast.stmt] = [self.put(ast.For(self.name(local.name, True), over, body, []), n.cond)]
         if not inside:
-            behind = self.call("c.behind", given, n.cond)
-            made = [self.put(ast.Assign([self.name(local.name, n.cond, True)], self.value(low)), n.init), *made]
+            behind = self.call("c.behind", given)
+            made = [ast.Assign([self.name(local.name, True)], self.value(low)), *made]
             if not any(isinstance(m, c.Break) for m in walk(n.stmt)):
-                made.append(self.put(ast.Assign([self.name(local.name, n.cond, True)], behind), n.cond))
+                made.append(ast.Assign([self.name(local.name, True)], behind))
         return made
 
     def do_While(self, n: c.While) -> list[ast.stmt]:
         return [self.put(ast.While(self.condition(n.cond), self.turn(n.stmt, []), []), n.cond)]
 
     def do_DoWhile(self, n: c.DoWhile) -> list[ast.stmt]:
-        leave: list[ast.stmt] = [self.put(ast.If(self.condition(n.cond), [self.put(ast.Pass(), n.cond)], [
-            self.put(ast.Break(), n.cond)]), n.cond)]
-        return [self.put(ast.While(self.number(1, n.cond), [*self.turn(n.stmt, leave), *leave], []), n.cond)]
+        leave: list[ast.stmt] = [self.put(ast.If(self.condition(n.cond), [ast.Pass()], [ast.Break()]), n.cond)]
+        return [self.put(ast.While(ast.Constant(1), [*self.turn(n.stmt, leave), *leave], []), n.cond)]
 
     def do_Break(self, n: c.Break) -> list[ast.stmt]:
-        return [self.put(ast.Break(), n)]
+        return [ast.Break()]
 
     def do_Continue(self, n: c.Continue) -> list[ast.stmt]:
-        return [*(self.steps[-1] or []), self.put(ast.Continue(), n)]
+        return [*(self.steps[-1] or []), ast.Continue()]
 
 
 INSTEAD = {"Switch": "write if and else", "Goto": "write a loop, or if and else"}
@@ -305,7 +303,7 @@ def read_declarations(file: CFile) -> None:
         elif isinstance(d, c.Decl) and not isinstance(d.type, c.FuncDecl | c.Struct | c.Union):
             try:
                 kind = file.kind(d.type, d)
-                file.body += CBody(file, None).declared(d)
+                file.body += CBody(file, None).statement(d)
                 file.globals[d.name] = kind
             except AdError as fault:   # said where it is read
                 file.unread[d.name] = fault
@@ -317,5 +315,4 @@ def enumerated(file: CFile, e: c.Enum) -> None:
     for x in e.values.enumerators if e.values else []:
         value = value + 1 if x.value is None else CBody(file, None).constant(x.value)
         file.globals[x.name] = Kind(True)
-        name = file.put(ast.Name(x.name, ast.Store()), x)
-        file.body.append(file.put(ast.Assign([name], file.put(ast.Constant(value), x)), x))
+        file.body.append(file.put(ast.Assign([ast.Name(x.name, ast.Store())], ast.Constant(value)), x))

@@ -96,14 +96,11 @@ class CExpressions(ABC):
         self.scopes[-1][name] = made = Local(called, kind, at)
         return made
 
-    def name(self, text: str, node: c.Node, store: bool = False) -> ast.expr:
-        return self.put(ast.Name(text, STORE if store else LOAD), node)
+    def name(self, text: str, store: bool = False) -> ast.expr:
+        return ast.Name(text, STORE if store else LOAD)
 
-    def call(self, function: str, args: Sequence[ast.expr], node: c.Node) -> ast.expr:
-        return self.put(ast.Call(self.name(function, node), list(args), []), node)
-
-    def number(self, value: float, node: c.Node) -> ast.expr:
-        return self.put(ast.Constant(value), node)
+    def call(self, function: str, args: Sequence[ast.expr]) -> ast.expr:
+        return ast.Call(self.name(function), list(args), [])
 
     # Types of expressions.
 
@@ -137,16 +134,16 @@ class CExpressions(ABC):
 
     def as_kind(self, value: ast.expr, n: c.Node, kind: Kind) -> ast.expr:
         """A value as a variable of a type holds it."""
-        return self.call("builtins.int", [value], n) if kind.whole and not self.whole(n) else value
+        return self.call("builtins.int", [value]) if kind.whole and not self.whole(n) else value
 
     # Expressions.
 
     def value(self, n: c.Node) -> ast.expr:
         visit = getattr(self, f"of_{type(n).__name__}", None)
         if visit is None:
-            help = "write statements of their own" if isinstance(n, c.ExprList) else None
-            raise self.fault(n, "this expression cannot be read", help)
-        return visit(n)
+            raise self.fault(n, "this expression cannot be read", "write statements of their own")
+        made = visit(n)
+        return made if hasattr(made, "lineno") else self.put(made, n)
 
     def of_Constant(self, n: c.Constant) -> ast.expr:
         text = n.value
@@ -154,20 +151,20 @@ class CExpressions(ABC):
             raise self.fault(n, f"a {'text' if n.type == 'string' else 'character'} cannot be read", "numbers only are read")
         if "float" in n.type or "double" in n.type:
             text = text.rstrip("fFlL")
-            return self.number(float.fromhex(text) if text[:2] in ("0x", "0X") else float(text), n)
+            return ast.Constant(float.fromhex(text) if text[:2] in ("0x", "0X") else float(text))
         text = text.rstrip("uUlL")
-        return self.number(int(text, 8) if len(text) > 1 and text.isdigit() and text[0] == "0" else int(text, 0), n)
+        return ast.Constant(int(text, 8) if len(text) > 1 and text.isdigit() and text[0] == "0" else int(text, 0))
 
     def of_ID(self, n: c.ID) -> ast.expr:
         declared = any(n.name in s for s in self.scopes)
         if not declared and n.name in CONSTANTS:
-            return self.put(ast.Attribute(self.name("numpy.", n), CONSTANTS[n.name], LOAD), n)
+            return ast.Attribute(self.name("numpy."), CONSTANTS[n.name], LOAD)
         if not declared and n.name in NUMBERS:
-            return self.number(NUMBERS[n.name], n)
+            return ast.Constant(NUMBERS[n.name])
         local = self.local(n)
         if local.at is not None:
             return self.view(self.pointer(n), n)
-        return self.name(local.name, n)
+        return self.name(local.name)
 
     def of_ArrayRef(self, n: c.ArrayRef | c.UnaryOp) -> ast.expr:
         return self.element(n, LOAD)
@@ -182,7 +179,7 @@ class CExpressions(ABC):
         kinds: dict[str, type[ast.unaryop]] = {"-": ast.USub, "+": ast.UAdd, "!": ast.Not}
         if n.op not in kinds:
             raise self.fault(n, f"'{n.op}' cannot be read", "arithmetic is + - * / %")
-        return self.put(ast.UnaryOp(kinds[n.op](), self.value(n.expr)), n)
+        return ast.UnaryOp(kinds[n.op](), self.value(n.expr))
 
     def counting(self, n: c.UnaryOp) -> ast.expr:
         """i++ and ++i inside of an expression come before it."""
@@ -190,8 +187,8 @@ class CExpressions(ABC):
         before = self.value(n.expr)
         if n.op[0] == "p":
             name = self.declare(f"{root(n.expr)}_before", Kind(True)).name
-            self.before.append(self.put(ast.Assign([self.name(name, n, True)], before), n))
-            before = self.name(name, n)
+            self.before.append(self.put(ast.Assign([self.name(name, True)], before), n))
+            before = self.name(name)
         self.before += self.statement(n)
         return before
 
@@ -201,9 +198,9 @@ class CExpressions(ABC):
         right = self.value(n.right)
         self.fixed -= n.op in ("&&", "||")
         if n.op in ("&&", "||"):
-            return self.put(ast.BoolOp(ast.And() if n.op == "&&" else ast.Or(), [left, right]), n)
+            return ast.BoolOp(ast.And() if n.op == "&&" else ast.Or(), [left, right])
         if n.op in COMPARISONS:
-            return self.put(ast.Compare(left, [COMPARISONS[n.op]()], [right]), n)
+            return ast.Compare(left, [COMPARISONS[n.op]()], [right])
         return self.arithmetic(n.op, left, right, self.whole(n.left) and self.whole(n.right), n)
 
     def constant(self, n: c.Node) -> int:
@@ -216,15 +213,15 @@ class CExpressions(ABC):
 
     def arithmetic(self, op: str, left: ast.expr, right: ast.expr, whole: bool, n: c.Node) -> ast.expr:
         if op == "%" or (op == "/" and whole):
-            return self.call("c.remainder" if op == "%" else "c.quotient", [left, right], n)
+            return self.call("c.remainder" if op == "%" else "c.quotient", [left, right])
         if op not in OPERATORS:
             raise self.fault(n, f"'{op}' cannot be read", "arithmetic is + - * / %")
-        return self.put(ast.BinOp(left, OPERATORS[op](), right), n)
+        return ast.BinOp(left, OPERATORS[op](), right)
 
     def of_TernaryOp(self, n: c.TernaryOp) -> ast.expr:
         test = self.value(n.cond)
         self.fixed += 1
-        made = self.put(ast.IfExp(test, self.value(n.iftrue), self.value(n.iffalse)), n)
+        made = ast.IfExp(test, self.value(n.iftrue), self.value(n.iffalse))
         self.fixed -= 1
         return made
 
@@ -252,7 +249,7 @@ class CExpressions(ABC):
             return self.copied(called, given, n)
         plain = called[:-1] if called not in FUNCTIONS and called[-1:] in ("f", "l") else called
         if plain in FUNCTIONS:
-            return self.call(FUNCTIONS[plain], [self.value(a) for a in given], n)
+            return self.call(FUNCTIONS[plain], [self.value(a) for a in given])
         if not called:
             raise self.fault(n, "a function by a pointer cannot be called", "call it by its name")
         raise self.fault(n.name, f"there is no function '{called}' in this file, nor in math.h as it is read", named(
@@ -269,13 +266,13 @@ class CExpressions(ABC):
         i = c.ID(f"{root(given[0])}_i", n.coord)
         self.file.spans[id(i)] = self.file.span(n)
         self.declare(i.name, Kind(True))
-        value = self.number(0, n)
+        value: ast.expr = ast.Constant(0)
         if name != "memset":
-            value = self.at_pointer(self.moved(self.pointer(given[1]), self.value(i), n), n, LOAD)
-        target = self.at_pointer(self.moved(self.pointer(given[0]), self.value(i), n), n, STORE)
-        over = self.call("builtins.range", [self.value(count)], n)
-        self.before.append(self.put(ast.For(self.name(i.name, n, True), over, [self.put(ast.Assign([target], value), n)], []), n))
-        return self.number(0, n)
+            value = self.at_pointer(self.moved(self.pointer(given[1]), self.value(i)), n, LOAD)
+        target = self.at_pointer(self.moved(self.pointer(given[0]), self.value(i)), n, STORE)
+        over = self.call("builtins.range", [self.value(count)])
+        self.before.append(self.put(ast.For(self.name(i.name, True), over, [ast.Assign([target], value)], []), n))
+        return ast.Constant(0)
 
     def own_call(self, name: str, given: Sequence[c.Node], n: c.FuncCall) -> ast.expr:
         """A call of a function of the file. What it stores comes before the expression that it stands in."""
@@ -293,14 +290,14 @@ class CExpressions(ABC):
                 raise self.fault(n, f"'{name}' gets an array and an element of it", "pass a copy of the element")
             if len(shared) > 1 and not numbers:
                 self.apart(args, shared, f"{name}_{base}", n)
-        call = self.call(name, args, n)
+        call = self.call(name, args)
         if not s.outs:
             return call
         self.hoisted(n, f"'{name}' stores through a pointer, and its call")
-        made = self.name(f"{name}_value", n, True)
-        results = self.put(ast.Tuple([*([made] if s.returns else []), *targets], STORE), n)
+        made = self.name(f"{name}_value", True)
+        results = ast.Tuple([*([made] if s.returns else []), *targets], STORE)
         self.before.append(self.put(ast.Assign([results], call), n))
-        return self.name(f"{name}_value", n) if s.returns else self.number(0, n)
+        return self.name(f"{name}_value") if s.returns else ast.Constant(0)
 
     def argument(self, s: CSignature, p: str, a: c.Node) -> ast.expr:
         kind = s.params[p]
@@ -310,10 +307,10 @@ class CExpressions(ABC):
 
     def apart(self, args: list[ast.expr], shared: list[int], name: str, n: c.FuncCall) -> None:
         """Parts of one array that a function gets, each up to where the next one begins."""
-        parts = self.call("c.apart", [args[k] for k in shared], n)
-        self.before.append(self.put(ast.Assign([self.name(name, n, True)], parts), n))
+        parts = self.call("c.apart", [args[k] for k in shared])
+        self.before.append(self.put(ast.Assign([self.name(name, True)], parts), n))
         for at, k in enumerate(shared):
-            args[k] = self.subscript(self.name(name, n), [self.number(at, n)], n, LOAD)
+            args[k] = self.subscript(self.name(name), [ast.Constant(at)], n, LOAD)
 
     # Pointers and elements.
 
@@ -332,18 +329,18 @@ class CExpressions(ABC):
             case c.ArrayRef():
                 p = self.address(n)
                 if len(p.before) + 1 < len(p.base.kind.dims):
-                    return Pointer(p.base, [*p.before, p.offset or self.number(0, n)], None)
+                    return Pointer(p.base, [*p.before, p.offset or ast.Constant(0)], None)
             case c.BinaryOp(op="+"):
                 name = root(n.left)
                 pointed = any(s[name].kind.dims or s[name].at for s in self.scopes if name in s)
                 inner, by = (n.left, n.right) if pointed else (n.right, n.left)
-                return self.moved(self.pointer(inner), self.value(by), n)
+                return self.moved(self.pointer(inner), self.value(by))
             case c.BinaryOp(op="-"):
-                return self.moved(self.pointer(n.left), self.put(ast.UnaryOp(ast.USub(), self.value(n.right)), n), n)
+                return self.moved(self.pointer(n.left), ast.UnaryOp(ast.USub(), self.value(n.right)))
         raise self.fault(n, "this pointer cannot be read", "write an array, or a place in one: &x[i]")
 
-    def moved(self, p: Pointer, by: ast.expr, n: c.Node) -> Pointer:
-        offset = by if p.offset is None else self.put(ast.BinOp(p.offset, ast.Add(), by), n)
+    def moved(self, p: Pointer, by: ast.expr) -> Pointer:
+        offset = by if p.offset is None else ast.BinOp(p.offset, ast.Add(), by)
         return p._replace(offset=offset)
 
     def address(self, n: c.Node) -> Pointer:
@@ -352,21 +349,21 @@ class CExpressions(ABC):
             p = self.pointer(n.name)
             if p.offset is None and isinstance(n.name, c.ArrayRef):
                 return p._replace(offset=self.value(n.subscript))
-            return self.moved(p, self.value(n.subscript), n)
+            return self.moved(p, self.value(n.subscript))
         if isinstance(n, c.UnaryOp) and n.op == "*":
             return self.pointer(n.expr)
         return Pointer(self.local(n), [], None) if isinstance(n, c.ID) else self.pointer(n)
 
     def view(self, p: Pointer, n: c.Node, context: Any = LOAD) -> ast.expr:
         """What is behind a pointer as an array."""
-        base = self.name(p.base.name, n, context is STORE and not p.before and p.offset is None)
+        base = self.name(p.base.name, context is STORE and not p.before and p.offset is None)
         if not p.base.kind.dims:
             return base
         parts = [*p.before, *([ast.Slice(p.offset)] if p.offset is not None else [])]
         return base if not parts else self.subscript(base, parts, n, context)
 
     def subscript(self, base: ast.expr, parts: list[Any], n: c.Node, context: Any) -> ast.expr:
-        at = parts[0] if len(parts) == 1 else self.put(ast.Tuple(parts, LOAD), n)
+        at = parts[0] if len(parts) == 1 else ast.Tuple(parts, LOAD)
         return self.put(ast.Subscript(base, at, context), n)
 
     def element(self, n: c.Node, context: Any) -> Any:
@@ -379,8 +376,5 @@ class CExpressions(ABC):
     def at_pointer(self, p: Pointer, n: c.Node, context: Any) -> ast.expr:
         one = self.signature is not None and p.base.name in self.signature.numbers and p.base.kind.dims
         if one or not p.base.kind.dims:
-            return self.name(p.base.name, n, context is STORE)
-        parts = [*p.before, p.offset or self.number(0, n)]
-        if len(parts) > len(p.base.kind.dims):
-            raise self.fault(n, f"'{p.base.name}' has {len(p.base.kind.dims)} subscripts, and {len(parts)} are given")
-        return self.subscript(self.name(p.base.name, n), parts, n, context)
+            return self.name(p.base.name, context is STORE)
+        return self.subscript(self.name(p.base.name), [*p.before, p.offset or ast.Constant(0)], n, context)

@@ -267,6 +267,7 @@ def read(source: Source, name: str | None, given: Mapping[str, object], ranks: M
                   "double f(double x) { return x*x; }")
     tree = ast.Module([*file.body, *(CBody(file, n, n == name).function(d) for n, d in needed(file, name))], [])
     function = next(s for s in tree.body if isinstance(s, ast.FunctionDef) and s.name == name)
+    ast.fix_missing_locations(tree)
     head(file, function)
     return begun_again(source, tree, function, file, given)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from functools import reduce
 from types import SimpleNamespace
 
@@ -23,6 +24,7 @@ OPERATORS: dict[str, type[ast.operator]] = {"Add": ast.Add, "Mul": ast.Mult, "Po
 COMPARISONS: dict[str, type[ast.cmpop]] = {
     "StrictLessThan": ast.Lt, "LessThan": ast.LtE, "StrictGreaterThan": ast.Gt, "GreaterThan": ast.GtE, "Equality": ast.Eq,
     "Unequality": ast.NotEq, "Lt": ast.Lt, "Le": ast.LtE, "Gt": ast.Gt, "Ge": ast.GtE, "Eq": ast.Eq, "Ne": ast.NotEq}
+RECIPROCALS = {"sec": "cos", "csc": "sin", "cot": "tan"}
 CONSTANTS = {"pi": "pi", "E": "e", "oo": "inf", "nan": "nan", "EulerGamma": "euler_gamma"}
 MATRICES = ("Matrix", "MutableDenseMatrix", "ImmutableDenseMatrix", "ImmutableMatrix", "Array", "ImmutableDenseNDimArray")
 NAME = "f"
@@ -64,17 +66,22 @@ class SympyTree:
             case ast.List(elts=items) | ast.Tuple(elts=items):
                 return ast.List([self.value(x) for x in items], LOAD)
             case ast.Call(func=ast.Name(id=name), args=args):
-                return self.call(name, args, n)
+                try:
+                    return self.call(name, args, n)
+                except (IndexError, ValueError, ArithmeticError) as wrong:
+                    if isinstance(wrong, AdError):
+                        raise
+                    raise self.fault(n, f"'{name}' cannot be read with these arguments") from None
             case ast.Attribute(value=ast.Name(id="S"), attr="Half"):
                 return ast.Constant(0.5)
         raise self.fault(n, "this is no expression of SymPy that can be read", "write what sympy.srepr gives")
 
-    def library(self, path: str, args: Sequence[ast.expr], n: ast.expr) -> ast.expr:
-        return ast.Call(ast.copy_location(ast.Name(path, LOAD), n), list(args), [])
+    def library(self, path: str, args: Sequence[ast.expr]) -> ast.expr:
+        return ast.Call(ast.Name(path, LOAD), list(args), [])
 
     def name(self, name: str, n: ast.expr) -> ast.expr:
         if name in CONSTANTS:
-            return ast.Attribute(ast.copy_location(ast.Name("numpy.", LOAD), n), CONSTANTS[name], LOAD)
+            return ast.Attribute(ast.Name("numpy.", LOAD), CONSTANTS[name], LOAD)
         if name in ("True", "true", "False", "false"):
             return ast.Constant(name.lower() == "true")
         if name in ("I", "zoo"):
@@ -96,8 +103,8 @@ class SympyTree:
         parts = [self.value(x) for x in at]
         for x in (y for p in parts for y in ast.walk(p) if isinstance(y, ast.Name) and y.id in self.symbols):
             self.symbols[x.id] = Kind(True)
-        whole = parts[0] if len(parts) == 1 else ast.copy_location(ast.Tuple(parts, LOAD), n)
-        return ast.Subscript(ast.copy_location(name, base), whole, LOAD)
+        whole = parts[0] if len(parts) == 1 else ast.Tuple(parts, LOAD)
+        return ast.Subscript(name, whole, LOAD)
 
     # Statements.
 
@@ -125,18 +132,20 @@ class SympyTree:
         special: Callable[[list[ast.expr], ast.Call], ast.expr] | None = getattr(self, f"of_{name}", None)
         if special is not None:
             return special(args, n)
-        if name == "Pow" and isinstance(args[1], ast.Call) and ast.unparse(args[1]) == "Rational(1, 2)":
-            return self.library("math.sqrt", [self.value(args[0])], n)
+        if name == "Pow" and len(args) == 2 and isinstance(args[1], ast.Call) and ast.unparse(args[1]) == "Rational(1, 2)":
+            return self.library("math.sqrt", [self.value(args[0])])
         if name in OPERATORS and args:
-            return reduce(lambda x, y: ast.copy_location(ast.BinOp(x, OPERATORS[name](), y), n), map(self.value, args))
+            return reduce(lambda x, y: ast.BinOp(x, OPERATORS[name](), y), map(self.value, args))
         if name in COMPARISONS and len(args) == 2:
             return ast.Compare(self.value(args[0]), [COMPARISONS[name]()], [self.value(args[1])])
+        if name in RECIPROCALS and len(args) == 1:
+            return ast.BinOp(ast.Constant(1), ast.Div(), self.library(f"math.{RECIPROCALS[name]}", [self.value(args[0])]))
         if name in ("And", "Or"):
             return ast.BoolOp(ast.And() if name == "And" else ast.Or(), [self.value(x) for x in args])
         if name in MATRICES:
-            return self.library("numpy.array", [self.value(args[-1])], n)
+            return self.library("numpy.array", [self.value(args[-1])])
         if name in CALLED:
-            return self.library(CALLED[name], [self.value(x) for x in args], n)
+            return self.library(CALLED[name], [self.value(x) for x in args])
         close = alike(name, [*CALLED, *OPERATORS, "Piecewise", "Sum", "log"])
         raise self.fault(n, f"'{name}' cannot be read", f"did you mean '{close}'?" if close else
                          "write it in functions that `adcli help sources` has")
@@ -151,7 +160,7 @@ class SympyTree:
 
     def of_Float(self, args: list[ast.expr], n: ast.Call) -> ast.expr:
         value = args[0].value if isinstance(args[0], ast.Constant) else None
-        return ast.Constant(float(value)) if isinstance(value, str | int | float) else self.value(args[0])
+        return ast.Constant(float(Fraction(value))) if isinstance(value, str | int | float) else self.value(args[0])
 
     def of_Rational(self, args: list[ast.expr], n: ast.Call) -> ast.expr:
         return self.of_Float(args, n) if len(args) == 1 else ast.BinOp(self.value(args[0]), ast.Div(), self.value(args[1]))
@@ -160,44 +169,29 @@ class SympyTree:
         return self.indexed(args[0], args[1:], n)
 
     def of_log(self, args: list[ast.expr], n: ast.Call) -> ast.expr:
-        parts = [ast.copy_location(self.library("math.log", [self.value(x)], n), n) for x in args]
+        parts = [self.library("math.log", [self.value(x)]) for x in args]
         return parts[0] if len(parts) == 1 else ast.BinOp(parts[0], ast.Div(), parts[1])
 
     def of_Not(self, args: list[ast.expr], n: ast.Call) -> ast.expr:
         return ast.UnaryOp(ast.Not(), self.value(args[0]))
 
     def of_LambertW(self, args: list[ast.expr], n: ast.Call) -> ast.expr:
-        return self.library("adcli.lambert_wm1" if len(args) > 1 else "adcli.lambert_w0", [self.value(args[0])], n)
+        return self.library("adcli.lambert_wm1" if len(args) > 1 else "adcli.lambert_w0", [self.value(args[0])])
 
     def of_Heaviside(self, args: list[ast.expr], n: ast.Call) -> ast.expr:
-        half = ast.copy_location(ast.Constant(0.5), n)
-        return self.library("numpy.heaviside", [self.value(args[0]), self.value(args[1]) if len(args) > 1 else half], n)
+        return self.library("numpy.heaviside", [*map(self.value, args), *[ast.Constant(0.5)] * (2 - len(args))])
 
     def of_factorial(self, args: list[ast.expr], n: ast.Call) -> ast.expr:
-        more = ast.copy_location(ast.BinOp(self.value(args[0]), ast.Add(), ast.copy_location(ast.Constant(1), n)), n)
-        return self.library("math.gamma", [more], n)
-
-    def reciprocal(self, name: str, args: list[ast.expr], n: ast.Call) -> ast.expr:
-        below = ast.copy_location(self.library(f"math.{name}", [self.value(args[0])], n), n)
-        return ast.BinOp(ast.copy_location(ast.Constant(1), n), ast.Div(), below)
-
-    def of_sec(self, args: list[ast.expr], n: ast.Call) -> ast.expr:
-        return self.reciprocal("cos", args, n)
-
-    def of_csc(self, args: list[ast.expr], n: ast.Call) -> ast.expr:
-        return self.reciprocal("sin", args, n)
-
-    def of_cot(self, args: list[ast.expr], n: ast.Call) -> ast.expr:
-        return self.reciprocal("tan", args, n)
+        return self.library("math.gamma", [ast.BinOp(self.value(args[0]), ast.Add(), ast.Constant(1))])
 
     def of_Piecewise(self, args: list[ast.expr], n: ast.Call) -> ast.expr:
         """Choices, the first condition that holds; NaN where none does."""
-        found: ast.expr = ast.copy_location(ast.Attribute(ast.copy_location(ast.Name("numpy.", LOAD), n), "nan", LOAD), n)
+        found: ast.expr = ast.Attribute(ast.Name("numpy.", LOAD), "nan", LOAD)
         for pair in reversed(args):
             parts = pair.elts if isinstance(pair, ast.Tuple) else pair.args if isinstance(pair, ast.Call) else []
             if len(parts) != 2:
                 raise self.fault(pair, "this is no value with its condition", "write (value, condition)")
-            found = ast.copy_location(ast.IfExp(self.value(parts[1]), self.value(parts[0]), found), pair)
+            found = ast.IfExp(self.value(parts[1]), self.value(parts[0]), found)
         return found
 
     def of_Sum(self, args: list[ast.expr], n: ast.Call) -> ast.expr:
@@ -216,15 +210,15 @@ class SympyTree:
             low, high = (self.value(x) for x in parts[1:])
             for x in (y for b in (low, high) for y in ast.walk(b) if isinstance(y, ast.Name) and y.id in self.symbols):
                 self.symbols[x.id] = Kind(True)
-            end = ast.copy_location(ast.BinOp(high, ast.Add(), ast.copy_location(ast.Constant(1), n)), n)
-            ranges.append((name, ast.copy_location(self.library("builtins.range", [low, end], n), limits)))
+            end = ast.BinOp(high, ast.Add(), ast.Constant(1))
+            ranges.append((name, self.library("builtins.range", [low, end])))
         before, self.bound = self.bound, [*self.bound, *(name for name, _ in ranges)]
         made = self.value(args[0])
         self.bound = before
         for name, steps in ranges:
-            index = ast.copy_location(ast.Name(name, ast.Store()), n)
-            each = ast.copy_location(ast.GeneratorExp(made, [ast.comprehension(index, steps, [], 0)]), n)
-            made = ast.copy_location(self.library(function, [each], n), n)
+            index = ast.Name(name, ast.Store())
+            each = ast.GeneratorExp(made, [ast.comprehension(index, steps, [], 0)])
+            made = self.library(function, [each])
         return made
 
 
@@ -263,19 +257,23 @@ def read(source: Source, name: str | None, given: Mapping[str, object], ranks: M
     tree = SympyTree(source)
     parts: Sequence[ast.expr] = root.values if isinstance(root, ast.Dict) else root.elts if isinstance(
         root, ast.Tuple | ast.List) else [root]
+    if not parts:
+        raise tree.fault(root, "this is no expression of SymPy", "write what sympy.srepr gives")
     names = [text_of(k) if k else None for k in root.keys] if isinstance(root, ast.Dict) else [
         NAME, *(f"{NAME}{k}" for k in range(2, len(parts) + 1))]
     try:
         body = [made for s in lines for made in tree.statement(s)]
         declared = [*tree.symbols]
         values = [tree.value(x) for x in parts]
+        params = [ast.arg(n) for n in [*declared, *sorted(set(tree.symbols) - set(declared))]]
+        keys: list[ast.expr | None] = [ast.Constant(name) for name in names]
+        value = values[0] if names == [NAME] else ast.Dict(keys, values)
+        body.append(ast.Return(value))
+        arguments = ast.arguments([], params, None, [], [], None, [])
+        function = ast.copy_location(ast.FunctionDef(NAME, arguments, body, [], None), root)
+        ast.fix_missing_locations(function)
     except RecursionError:
         raise AdError("this is nested too deeply to be read", source=source) from None
-    params = [ast.copy_location(ast.arg(n), root) for n in [*declared, *sorted(set(tree.symbols) - set(declared))]]
-    keys: list[ast.expr | None] = [ast.copy_location(ast.Constant(name), root) for name in names]
-    value = values[0] if names == [NAME] else ast.copy_location(ast.Dict(keys, values), root)
-    body.append(ast.copy_location(ast.Return(value), root))
-    function = ast.copy_location(ast.FunctionDef(NAME, ast.arguments([], params, None, [], [], None, []), body, [], None), root)
     signature = SimpleNamespace(params=tree.symbols, outs=[], numbers=set(), returns=Kind(False))
     file = SimpleNamespace(signature=lambda _: signature, text=SimpleNamespace(comments=[]))
     return begun_again(source, ast.Module([function], []), function, file, given)

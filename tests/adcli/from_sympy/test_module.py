@@ -20,7 +20,7 @@ READ = [
     ("Matrix([[x, 1], [0, y]])", "input x, y\nf(0, 0) = x\nf(0, 1) = 1\nf(1, 0) = 0\nf(1, 1) = y\noutput f\n"),
     ("(x, Max(x, y, 0), sec(y))", "input x, y\nf = x\nf2 = max(x, y, 0)\nf3 = 1 / cos(y)\noutput f, f2, f3\n"),
     ("Symbol('lambda')*Symbol('x_{1}')", "input lambda, x_1\nf = lambda * x_1\noutput f\n"),
-    ("Symbol('E')*E", "input E\nf = E * 2.718281828459045\noutput f\n"),
+    ("Rational('1/4')*Symbol('E')*E", "input E\nf = 0.25 * E * 2.718281828459045\noutput f\n"),
     ("x = Symbol('k', real=True)\ny = 2*x\n{'a': y, 'b': y**2}", "input k\na = 2 * k\nb = a**2\noutput a, b\n"),
     ("Float('0.25', precision=53)*E**EulerGamma + factorial(x)",
      "input x\nf = 0.25 * e**0.5772156649015329 + gamma(x + 1)\noutput f\n")]
@@ -40,7 +40,9 @@ REFUSED = [("zeta(x)", "'zeta' cannot be read"), ("x +", "this is no expression 
            ("", "no expression"),
            ("(" * 400 + "x" + ")" * 400, ""), ("x > 1", "is a truth value"), ("lambda*x", "write what sympy.srepr gives"),
            ("x += 1\nx", "this statement cannot be read"), ("def f(): pass", "no expression"),
-           ("{1: x}", "a key has to be known")]
+           ("{1: x}", "a key has to be known"),
+           ("Float()", "with these arguments"), ("Rational('1/0')", "with these"), ("Matrix()", "with these"),
+           ("()", "no expression")]
 
 
 @pytest.mark.parametrize(("text", "said"), REFUSED)
