@@ -15,7 +15,7 @@ from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.simplify.simplify import simplify
 from native_tensors import everywhere
-from session_seed import half
+from session_seed import each_choice, half
 from tensor_laws import NUMPY
 from tensor_notation import expression
 
@@ -145,8 +145,7 @@ output {outputs}
 
 
 @pytest.mark.parametrize("symbol, nothing", [("max=!", -np.inf), ("min=!", np.inf), ("*=!", 1.0), ("+=!", 0.0)])
-@pytest.mark.parametrize("checkpoint", ["", " checkpoint"])
-@pytest.mark.parametrize("n", [0, 3])
+@pytest.mark.parametrize("checkpoint, n", each_choice(["", " checkpoint"], [0, 3]))
 def test_a_reduction_over_an_empty_range_is_neutral_before_a_loop_and_in_it(symbol: str, nothing: float, checkpoint: str,
                                                                            n: int) -> None:
     text = f"""input V(M, N), b(N), x(T)

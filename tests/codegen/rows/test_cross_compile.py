@@ -15,7 +15,7 @@ from back_ends import same
 from command import succeeds
 from engines import program, zig
 from native_programs import native
-from session_seed import half
+from session_seed import part
 
 MAIN = """
 #include <stdio.h>
@@ -38,7 +38,7 @@ FORMATS = {"linux": b"\x7fELF", "none": b"\x7fELF",
            "windows": (b"\x64\x86", b"\x64\xaa"), "macos": b"\xcf\xfa\xed\xfe", "wasm32": b"\0asm"}
 
 
-@pytest.mark.parametrize("name", half(list(PLATFORMS)))
+@pytest.mark.parametrize("name", part(list(PLATFORMS), 4))
 def test_an_object_file_of_the_format_of_its_machine(name: str, tmp_path: pathlib.Path) -> None:
     words = ("grad", "-e", EXACT, "--emit", "object", "--target", name, "-o", tmp_path / "f.o")
     succeeds(*words)
