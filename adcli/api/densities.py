@@ -3,7 +3,7 @@
 An input with a declared range is a function of a component u that has none, as in Stan (Stan Reference Manual, Constraint
 transforms): low + exp(u) where it has a lower bound, high - exp(u) where it has an upper one, low + (high - low)*sigmoid(u)
 between two. The density of u is that of the inputs times the absolute derivatives of these functions. The vector is one input
-of the program that is called, so that a call is one of native code.
+of the program that is called, so that a call is one of native code; functions of the data alone are computed once.
 """
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from adcli.api.scientific import constants
 from adcli.codegen.builtins.direct import Quick, never
+from adcli.codegen.nests.staging import staged
 from adcli.input.points import unknown_name
 from adcli.lang.ir import Atom, Param, Program, Result, Values, Var, shape_of, substitute
 from adcli.lang.ir.affine import Affine, affine, substituted
@@ -206,7 +207,9 @@ def log_density(function: Maker, program: Program, of: Sequence[str] | None,
     for p in (program.param(name) for name in inputs):
         parameters.append(Parameter(p, shape(p, sizes), place))
         place += parameters[-1].length
-    made = LogDensity(function, program, parameters, constants(program, inputs, data))
+    fixed = constants(program, inputs, data)
+    known, rest = staged(program, fixed)
+    made = LogDensity(function, rest, parameters, {**fixed, **(function(known)(fixed) if known.results else {})})
     if begin:
         made.start = made.pack({**made.unpack(made.start), **begin})
     return made

@@ -48,6 +48,7 @@ class FunctionValue:
     place: Place
     calls: int
     """How many functions it takes."""
+    reads: frozenset[Atom]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +82,7 @@ def computed_once(program: Program) -> Program:
         of_lines.setdefault(line, {})[part] = found
     equations = list[Equation]()
     for line, e in enumerate(program.equations):
-        equations += [*made.get(line, ()), _with_reads(e, of_lines[line]) if line in of_lines else e]
+        equations += [*made.get(line, ()), with_reads(e, of_lines[line]) if line in of_lines else e]
     return replace(program, equations=tuple(equations)) if reads else program
 
 
@@ -90,8 +91,8 @@ def _chosen(program: Program) -> tuple[dict[int, list[Equation]], dict[Place, li
     that are computed most often come first, so that others are made of them."""
     uses: dict[Key, list[FunctionValue]] = {}
     written: dict[Key, FunctionValue] = {}
-    for x in _function_values(program):
-        if x.value is _result(x.equation):
+    for x in function_values(program):
+        if x.value is result_of(x.equation):
             written.setdefault(x.key, x)
         else:
             uses.setdefault(x.key, []).append(x)
@@ -100,10 +101,10 @@ def _chosen(program: Program) -> tuple[dict[int, list[Equation]], dict[Place, li
     reads: dict[Place, list[ElementRead]] = {}
     for key, every in sorted(uses.items(), key=lambda found: (-len(found[1]), -len(found[0]))):
         there = _written(written[key], starts) if key in written else None
-        mine = [x for x in every if (there is None or x.place[0] > there.line) and _lives(x, reads.get(x.place, ()))]
+        mine = [x for x in every if (there is None or x.place[0] > there.line) and is_computed(x, reads.get(x.place, ()))]
         e = None
         if there is None and len(mine) > 1:
-            e, there = _tensor(mine[0], reads.get(mine[0].place, ()))
+            e, there = made_tensor(mine[0], reads.get(mine[0].place, ()))
         if there is None or _gain([(x, reads.get(x.place, ())) for x in mine], there, e) <= 0:
             continue
         if e is not None:
@@ -119,8 +120,8 @@ def _gain(uses: Collection[tuple[FunctionValue, Collection[ElementRead]]], there
     for x, reads in uses:
         e = x.equation
         for read in reads:
-            e = _with_read(e, read, read.there.tensor)
-        saved += CALLED * x.calls + _numbers(e) - _numbers(_with_read(e, ElementRead(x, there), there.tensor))
+            e = with_read(e, read, read.there.tensor)
+        saved += CALLED * x.calls + _numbers(e) - _numbers(with_read(e, ElementRead(x, there), there.tensor))
     return saved if made is None else saved - CALLED * min(x.calls for x, _ in uses) - _numbers(made) - WRITTEN
 
 
@@ -130,7 +131,7 @@ def _numbers(e: Equation[Comprehension]) -> int:
     return sum(every <= atoms_in([s]) for _, s in e.op.reads())
 
 
-def _result(e: Equation[Comprehension]) -> Atom:
+def result_of(e: Equation[Comprehension]) -> Atom:
     return e.op.body.results[0].atom
 
 
@@ -142,10 +143,10 @@ def _written(x: FunctionValue, starts: Collection[Atom]) -> ValuePlace | None:
     return ValuePlace(out, x.order, tuple([s for s in op.write if isinstance(s, Affine)]), x.place[0])
 
 
-def _lives(x: FunctionValue, reads: Collection[ElementRead]) -> bool:
+def is_computed(x: FunctionValue, reads: Collection[ElementRead]) -> bool:
     """True if a value is computed where others of its statement are read."""
     op = x.equation.op
-    needed: set[Atom] = {_result(x.equation)}
+    needed: set[Atom] = {result_of(x.equation)}
     there = {y.of.value for y in reads}
     for e in reversed(op.body.equations):
         if e.outs[0] in needed and e.outs[0] not in there:
@@ -165,7 +166,7 @@ def _starts(program: Program) -> set[Atom]:
     return found
 
 
-def _tensor(x: FunctionValue, reads: Collection[ElementRead]) -> tuple[Equation, ValuePlace]:
+def made_tensor(x: FunctionValue, reads: Collection[ElementRead]) -> tuple[Equation, ValuePlace]:
     """The equation that makes a tensor of a value, before all that reads it; it reads what its statement does."""
     op = x.equation.op
     ranges = {r.index: r for r in op.ranges}
@@ -176,7 +177,7 @@ def _tensor(x: FunctionValue, reads: Collection[ElementRead]) -> tuple[Equation,
     body = body_of(x.value, op.body.params, _cone(op.body, x.value))
     e = Equation((tensor,), replace(op, body=body), x.equation.args, x.equation.span)
     for read in reads:
-        e = _with_read(e, read, read.there.tensor)
+        e = with_read(e, read, read.there.tensor)
     by: dict[Index | str, Affine] = {i: affine(j) for i, j in zip(x.order, order, strict=True)}
     op = moved(e.op, lambda s: replace(s, subscripts=tuple([substituted(a, by) for a in s.subscripts if isinstance(a, Affine)])),
                lambda position: position)
@@ -184,21 +185,21 @@ def _tensor(x: FunctionValue, reads: Collection[ElementRead]) -> tuple[Equation,
     return Equation(e.outs, *compact(op, e.args), e.span), ValuePlace(tensor, order, write, x.place[0])
 
 
-def _with_reads(e: Equation, reads: Mapping[int, Collection[ElementRead]]) -> Equation:
+def with_reads(e: Equation, reads: Mapping[int, Collection[ElementRead]]) -> Equation:
     """The equation with elements of tensors for values."""
     if not isinstance(e.op, Recurrence):
         for x in reads[ALONE]:
-            e = _with_read(e, x, x.there.tensor)
+            e = with_read(e, x, x.there.tensor)
         return e
     statements, inner = list[Equation](e.op.statements), dict[Var, Var]()
     for part, x in [(part, x) for part, found in reads.items() for x in found]:
         tensor = x.there.tensor
-        statements[part] = _with_read(statements[part], x, inner.setdefault(tensor, Var(None, True, shape=tensor.shape)))
+        statements[part] = with_read(statements[part], x, inner.setdefault(tensor, Var(None, True, shape=tensor.shape)))
     op = replace(e.op, statements=tuple(statements), constants=(*e.op.constants, *inner.values()))
     return Equation(e.outs, op, (*e.args, *inner), e.span, e.group)
 
 
-def _with_read(e: Equation[Comprehension], x: ElementRead, tensor: Var) -> Equation:
+def with_read(e: Equation[Comprehension], x: ElementRead, tensor: Var) -> Equation:
     """The equation with an element of a tensor for a value, if it computes that."""
     op, value = e.op, x.of.value
     equations = tuple([y for y in op.body.equations if y.outs[0] is not value])
@@ -212,7 +213,7 @@ def _with_read(e: Equation[Comprehension], x: ElementRead, tensor: Var) -> Equat
 
 # ---------------------------------------------------------------- function values
 
-def _function_values(program: Program) -> Iterator[FunctionValue]:
+def function_values(program: Program) -> Iterator[FunctionValue]:
     """The values of bodies that are worth a tensor: none that depends on a loop of which few steps are kept."""
     living, scarce = {*needed(program).equations}, set[Atom]()
     for line, e in enumerate(program.equations):
@@ -246,20 +247,20 @@ def _of_statement(e: Equation, place: Place, own: Collection[Atom]) -> Iterator[
             continue
         if order not in forms:
             forms[order] = _forms(op, e.args, order)
-        if value is _result(e) or all(e.args[s.arg] not in own for s in reads if isinstance(s, Read)):
-            yield FunctionValue(_key(cone, forms[order], [ranges[i] for i in order]), e, value, order, place, called)
+        if value is result_of(e) or all(e.args[s.arg] not in own for s in reads if isinstance(s, Read)):
+            yield FunctionValue(_key(cone, forms[order], [ranges[i] for i in order]), e, value, order, place, called,
+                                frozenset(e.args[s.arg] for s in reads if isinstance(s, Read)))
 
 
 def _plain(op: Comprehension) -> bool:
-    """True if a comprehension names its elements by indices, which have ranges of their own."""
-    accesses = [op.write, *(s.subscripts for _, s in op.reads())]
-    ends = atoms_in([x for r in op.ranges for x in (r.low, r.high)])
-    return all(isinstance(x, Affine) for subscripts in accesses for x in subscripts) and ends.isdisjoint(op.indices)
+    """True if the indices of a comprehension have ranges of their own."""
+    return atoms_in([x for r in op.ranges for x in (r.low, r.high)]).isdisjoint(op.indices)
 
 
 def _order(op: Comprehension, args: tuple[Atom, ...], reads: Collection[BodySource]) -> tuple[Index, ...] | None:
-    """The indices in the order of the first tensor that has all of them; None where there is none, or a position is read."""
-    elements = [s for s in reads if isinstance(s, Read)]
+    """The indices in the order of the first tensor that has all of them; None where there is none, or a position is read, or a
+    subscript."""
+    elements = [s for s in reads if isinstance(s, Read) and all(isinstance(x, Affine) for x in s.subscripts)]
     for s in elements if len(elements) == len(reads) else ():
         a, found = args[s.arg], dict.fromkeys(i for x in s.subscripts if isinstance(x, Affine) for i in x.indices())
         if isinstance(a, Var) and not a.integer and found.keys() == {*op.indices}:
