@@ -61,5 +61,5 @@ TARGETS = {
     "asm": Target("assembly", "library.code:assembly"),
     "object": Target("an object file", "library.code:object_file"),
     "library": Target("a shared library", "library.code:library",
-                      ("symbol", "precision", "fast_math", "abi", "triple", "cpu")),
+                      (*CODE, "abi")),
 }

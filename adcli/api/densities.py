@@ -208,8 +208,8 @@ def log_density(function: Maker, program: Program, of: Sequence[str] | None,
         parameters.append(Parameter(p, shape(p, sizes), place))
         place += parameters[-1].length
     fixed = constants(program, inputs, data)
-    known, rest = staged(program, fixed)
-    made = LogDensity(function, rest, parameters, {**fixed, **(function(known)(fixed) if known.results else {})})
+    first, rest = staged(program, fixed)
+    made = LogDensity(function, rest, parameters, {**fixed, **(function(first)(fixed) if first.results else {})})
     if begin:
         made.start = made.pack({**made.unpack(made.start), **begin})
     return made

@@ -14,8 +14,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from adcli.codegen.c.language import LoopHead, Statements
 from adcli.codegen.c.plan import TensorStatements
+from adcli.codegen.nests.joint_loops import EACH, SCATTER, TOTAL, groups
 from adcli.codegen.nests.layout import elements
 from adcli.codegen.nests.recurrences import StepLoop
+from adcli.codegen.nests.row_sweeps import one_statement
 from adcli.codegen.nests.schedule import writes_fixed
 from adcli.lang.ir import Atom, Equation, Lit, Var, shape_of, substitute
 from adcli.lang.ir.affine import Affine, Index, affine, linear, never_negative, slope
@@ -284,7 +286,10 @@ class Loops(BoxLoops):
     # ------------------------------------------------------------ the body
 
     def value(self) -> Piece:
-        """The value of the body at the point that the loops stand at; what is used more than once gets a name."""
+        return self.body_values()[0]
+
+    def body_values(self) -> list[Piece]:
+        """The values of the body at the point that the loops stand at; what is used more than once gets a name."""
         unnamed: dict[Atom, Atom] = {v: Var(None, True, v.truth) for e in self.op.body.equations for v in e.outs}
         body = substitute(self.op.body, unnamed)
         own = Body(self.f.helpers, body, {})
@@ -303,7 +308,7 @@ class Loops(BoxLoops):
             for line in own.equation(e):
                 own.names[e.outs[0]] = self.local("t")
                 self.say(line.replace("?", own.names[e.outs[0]], 1))
-        return own.piece(body.results[0].atom)
+        return [own.piece(r.atom) for r in body.results]
 
     def plain_name(self, s: BodySource) -> str | None:
         """The name of a scalar that is read as it is."""
@@ -313,6 +318,34 @@ class Loops(BoxLoops):
     def hint(self, s: BodySource) -> str:
         atom = self.e.args[s.arg] if isinstance(s, Read) else None
         return atom.name or "t" if isinstance(atom, Var) else "t"
+
+
+class JointLoops(Loops):
+    """Writes the comprehensions of a joint loop (adcli.codegen.nests.joint_loops), each with what comes before its loop."""
+
+    def __init__(self, function: TensorStatements, group: Sequence[Equation[Comprehension]]) -> None:
+        whole, self.results = one_statement(group)
+        super().__init__(function, None, whole, False)
+        self.group, self.of_all = group, self.op
+
+    def written(self) -> None:
+        for e, r in zip(self.group, self.results, strict=True):
+            text = ComprehensionText(self.f.printed, self.f.shown.get(e.outs[0], e))
+            self.made += self.language.comment(text.line().split("\n"))
+            self.out, self.op = r.out, e.op
+            if r.kind == SCATTER:
+                self.filled(lambda at: self.start()[0])
+            elif r.kind == TOTAL:
+                self.say(f"{self.language.variable}{self.f.values[r.out]} = {self.start()[0]};")
+        self.op = self.of_all
+        self.open(self.op.ranges[0].index, [])
+        for r, value in zip(self.results, self.body_values(), strict=True):
+            target = self.place(r.out, r.write) if r.write else self.f.values[r.out]
+            if r.kind == EACH:
+                self.say(f"{target} = {value[0]};")
+            else:
+                self.added(target, value)
+        self.close(0)
 
 
 class Body(Statements):
@@ -373,7 +406,17 @@ class MatrixLoops(BoxLoops):
 class LoopStatements(TensorStatements):
     """Statements with loops over single elements."""
 
-    nest, matrices = Loops, MatrixLoops
+    nest, matrices, joins = Loops, MatrixLoops, True
+
+    def computed(self) -> Iterator[str]:
+        loose = {v for v, _, _ in self.loose} | self.unfilled
+        every = self.program.equations
+        joint = {r.start: r for r in groups([None if not loose.isdisjoint(e.outs) else e for e in every])}
+        k = 0
+        while k < len(every):
+            r = joint.get(k, range(k, k + 1))
+            yield from JointLoops(self, every[r.start:r.stop]).lines() if k in joint else self.equation(every[k])
+            k = r.stop
 
     def recurrence(self, e: Equation) -> Iterator[str]:
         loop = self.loops[e.outs[0]]

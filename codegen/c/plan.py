@@ -9,6 +9,8 @@ from typing import Any
 
 from adcli.codegen.c.language import Helpers, Statements
 from adcli.codegen.nests.fusion import joined, needed
+from adcli.codegen.nests.invariants import invariants_outside
+from adcli.codegen.nests.joint_loops import side_by_side
 from adcli.codegen.nests.layout import conditions_of, homes, placed, plain, scratch, size_parameters, work_slots
 from adcli.codegen.nests.recurrences import StepLoop, step_loop, unfilled, used_outside
 from adcli.lang.ir import Equation, Program, Var
@@ -32,12 +34,14 @@ class TensorStatements(Statements, ABC):
 
     nest: Callable[..., Any]
     matrices: Callable[..., Any]
+    joins = False
+    """True if statements over one range are one loop."""
 
     def __init__(self, helpers: Helpers, program: Program) -> None:
         shown = needed(joined(program))
         self.shown = {e.op if isinstance(e.op, Recurrence) else e.outs[0]: e for e in shown.equations}
         self.printed = TensorWriter(shown, "nested")
-        self.given = program = placed(plain(shown))
+        self.given = program = placed(side_by_side(invariants_outside(plain(shown))) if self.joins else plain(shown))
         refuse_endless(program)
         steps = [(e, e.op.step.name) for e in loops(program.equations)]
         self.loops = {e.outs[0]: step_loop(e, used_outside(program, e), f"{name} {k}") for k, (e, name) in enumerate(steps)}

@@ -137,6 +137,9 @@ def library_module(program: Program, options: EmitOptions) -> CodeModule:
         return CodeModule(*casadi_tensors.module(
             program, options.name, options.point,
             lambda p, name: tensor_function(p, replace(options, name=name), flushing, "internal"), visible))
+    if options.lanes > 1:
+        raise AdError(f"⟦--lanes {options.lanes}⟧ has no effect on a library of a program of numbers, which computes one point",
+                      help="leave it out, or write --emit object, whose function computes rows")
     instructions = Instructions(1, veclib.NO_LIBRARY, options.fast, options.real, flushing)
     if options.abi == "casadi":
         from adcli.codegen.library import casadi

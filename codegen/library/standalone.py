@@ -20,6 +20,8 @@ from adcli.codegen.modules.module import FLAG, TensorModule, in_cells
 from adcli.codegen.modules.module_text import written
 from adcli.codegen.nests.fast_math import with_fast_math
 from adcli.codegen.nests.fusion import joined, needed
+from adcli.codegen.nests.invariants import invariants_outside
+from adcli.codegen.nests.joint_loops import joinable, side_by_side
 from adcli.codegen.nests.layout import conditions_of, homes, placed, plain, size_parameters, work_slots
 from adcli.codegen.nests.recurrences import StepLoop
 from adcli.codegen.nests.schedule_cost import cost
@@ -46,9 +48,10 @@ def emit(program: Program, lanes: int, name: str, fast: bool = False, visible: s
     """The program as LLVM IR, with fast math if `fast`; `visible` is how LLVM is told that others can call a function, and on the
     architecture `flushing` numbers below the least normal one are 0 while it runs. AdError, with its place, where a subscript
     cannot be proved to stay inside for all sizes."""
-    given = plain(needed(joined(distributed(with_fast_math(program, precision) if fast else program))))
+    before = plain(needed(joined(distributed(with_fast_math(program, precision) if fast else program))))
+    given = side_by_side(invariants_outside(before, joinable))
     program = placed(given, registers=True)
-    steps = [chosen(step, lanes) for step in divided(program, lanes, precision.bytes)]
+    steps = [chosen(step, lanes) for step in divided(program, lanes, precision.bytes, before)]
     loops = {s.equations[0].outs[0]: s.loop for s in steps if s.loop is not None}
     home = homes(program) | {v: h for loop in loops.values() for v, h in loop.homes.items()}
     slots = work_slots(program, home, {s.equations[0].outs[0]: beside(s) for s in steps})

@@ -20,12 +20,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adcli.codegen.loops.addresses import Environment, Machine
+from adcli.codegen.loops.joint_writer import JointLoop, joint_loop, simple
 from adcli.codegen.loops.thread_pool import FROM, TO, ThreadPool
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import EntryPoint
 from adcli.codegen.nests.cse_across_statements import computed_once
 from adcli.codegen.nests.fast_math import with_fast_math
 from adcli.codegen.nests.fusion import in_machine_terms, joined
+from adcli.codegen.nests.invariants import invariants_outside
+from adcli.codegen.nests.joint_loops import groups, joinable, side_by_side
 from adcli.codegen.nests.layout import homes
 from adcli.codegen.nests.recurrences import (
     in_place,
@@ -74,6 +77,7 @@ class TensorModule:
     rows: Sequence[RowBlocks] = ()
     sweeps: Sequence[RowSweep] = ()
     """Steps along rows that are done in one loop."""
+    joints: Sequence[JointLoop] = ()
     threads: bool = False
     schedules: Sequence[int] | None = None
 
@@ -93,12 +97,14 @@ def laid_out(program: Program, lanes: int, library: veclib.Library, name: str = 
              precision: Precision = DOUBLE, fast: bool = False) -> TensorModule:
     """The program as a module without its text: all that a plan asks for. With `fast` it has fast math, and numbers below the
     least normal one are 0 while it runs on this machine."""
-    given = in_machine_terms(computed_once(joined(distributed(with_fast_math(program, precision) if fast else program))))
+    source, program = program, joined(distributed(with_fast_math(program, precision) if fast else program))
+    before = in_machine_terms(computed_once(program))
+    given = side_by_side(invariants_outside(before, joinable))
     inner = in_place(with_rings(own_starts(given), registers=True))
-    steps = divided(inner, lanes, precision.bytes)
+    steps = divided(inner, lanes, precision.bytes, before)
     machine = Machine(lanes, library, precision, flushing=here() if fast else "")
     module = in_cells(inner, steps, machine, name, threads=True)
-    module.program, module.gathering = given, gathering_statements(program)
+    module.program, module.gathering = given, gathering_statements(source)
     return module
 
 
@@ -152,8 +158,16 @@ def in_cells(program: Program, steps: list[ModuleStep], machine: Machine, name: 
         env.team = ThreadPool(name, end)
         end = env.team.of(len(choosers) + len(rows))
     entry = EntryPoint(name, machine.lanes, 0, len(program.params), len(program.results), (), machine.precision.code)
+    joints = [] if parts else joint_loops(steps, rows, machine.lanes)
     return TensorModule("", entry, program, program, steps, choosers, env, values, choices, end, {}, parts, rows,
-                        sweeps, threads)
+                        sweeps, joints, threads)
+
+
+def joint_loops(steps: Sequence[ModuleStep], rows: Sequence[RowBlocks], lanes: int) -> list[JointLoop]:
+    """The joint loops of these steps; none that steps along rows are a part of only."""
+    found = [r for r in groups([simple(s) for s in steps]) if len({steps[k].schedules[0].vector is None for k in r}) == 1]
+    return [joint_loop(r, steps[r.start:r.stop], lanes) for r in found
+            if all(r.stop <= g.first or r.start >= g.last or g.first <= r.start < r.stop <= g.last for g in rows)]
 
 
 def shareable(step: ModuleStep) -> bool:

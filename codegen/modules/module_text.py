@@ -7,6 +7,7 @@ from functools import partial
 
 from adcli.codegen.loops.addresses import Environment
 from adcli.codegen.loops.boxes import each_box
+from adcli.codegen.loops.joint_writer import JointLoop, JointWriter
 from adcli.codegen.loops.nest_writer import NestWriter, SweepWriter
 from adcli.codegen.loops.packing import write_hoisted
 from adcli.codegen.loops.registers import RegisterLoop
@@ -92,8 +93,27 @@ class ModuleText:
         swept = {sweep.steps: of_sweep(self.name, sweep) for sweep in module.sweeps}
         for call, group in zip(groups, module.rows, strict=True):
             self.lines += env.step(call.symbol, in_blocks_of_rows(env, group, self.calls, swept, module.cells))
+        joints = dict[int, tuple[str, JointLoop, int | None]]()
+        for joint in [j for j in module.joints if j.wanted(self.only)]:
+            k, symbol = joint.numbers.start, of_joint(self.name, joint)
+            self.joint(joint, symbol)
+            joints[k] = symbol, joint, module.choices + k if module.threads else None
         calls = self.calls[:len(module.steps)]
-        return [*self.lines, *main(env, calls, list(zip(groups, module.rows, strict=True)), self.name, linkage)]
+        return [*self.lines, *main(env, calls, list(zip(groups, module.rows, strict=True)), joints, self.name, linkage)]
+
+    def joint(self, joint: JointLoop, symbol: str) -> None:
+        """The functions of a joint loop: the loop, and what fills tensors and calls it box by box."""
+        writer, f = JointWriter(self.env, joint), JointWriter(self.env, joint)
+        writer.write()
+        self.lines += self.env.nest(f"{symbol}.loop", writer)
+        for step in joint.steps:
+            if step.schedules[0].scatter:
+                f.out = step.equations[0].outs[0]
+                filling(f, step.equations[0].op)
+        f.tell("%cells.0", list(writer.cells))
+        each_box(f, writer.schedule, self.env.lanes, "%box.0",
+                 partial(f.say, f"call void @{symbol}.loop(ptr %env, ptr %cells.0, i64 0, i64 0, ptr %box.0)"))
+        self.lines += self.env.step(symbol, f)
 
     # ------------------------------------------------------------ steps
 
@@ -235,6 +255,11 @@ class ModuleText:
 def of_sweep(name: str, sweep: RowSweep) -> str:
     """The symbol of the function that does these steps in one loop."""
     return f"{name}.sweep.{sweep.steps[0]}"
+
+
+def of_joint(name: str, joint: JointLoop) -> str:
+    """The symbol of the function of a joint loop."""
+    return f"{name}.joint.{joint.numbers.start}"
 
 
 def starts_there(env: Environment, e: Equation, op: Comprehension) -> bool:

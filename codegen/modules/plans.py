@@ -13,6 +13,7 @@ from math import inf, prod
 from typing import Any
 
 import numpy as np
+from adcli.codegen.loops.joint_writer import JOINT
 from adcli.codegen.loops.thread_pool import FROM, TO, WHOLE
 from adcli.codegen.machine.kernel import CACHE_LINE
 from adcli.codegen.modules import matrices
@@ -100,6 +101,11 @@ class PlanAtSizes:
         self.refuse_empty()
         module, planner, segments = self.module, self.planner, self.segments
         taken, of_team = [list(x) for x in zip(*[self.step(k, s) for k, s in enumerate(module.steps)], strict=True)] or [[], []]
+        in_rows = {k for g in module.rows if self.sizes[g.name("parts")] for k in range(g.first, g.last)}
+        for j in module.joints:
+            if 0 < number(j.length, self.sizes) <= (j.most or 0) and in_rows.isdisjoint(j.numbers):
+                for k in j.numbers:
+                    self.cells[module.choices + k] = JOINT
         shared = sum(of_team) + sum(self.share_rows(k, g, taken[g.first:g.last]) for k, g in enumerate(module.rows))
         live, memory = self.offsets()
         outputs = [self.shapes[v] for v in planner.made]
@@ -208,7 +214,8 @@ class PlanAtSizes:
         """Actions in order."""
         module = self.module
         if not module.parts:
-            together = {k: range(g.first, g.last) for g in module.rows for k in range(g.first, g.last)}
+            groups = *(j.numbers for j in module.joints), *(range(g.first, g.last) for g in module.rows)
+            together = {k: r for r in groups for k in r}
             touched = list(dict.fromkeys(together.get(k, range(k, k + 1)) for k in range(len(module.steps))))
             apart: dict[object, int] = {}
             for g in module.rows:

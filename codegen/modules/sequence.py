@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from adcli.codegen.loops.addresses import Environment
+from adcli.codegen.loops.joint_writer import JOINT, JointLoop
 from adcli.codegen.loops.thread_pool import ALONE, FROM, HELPS, LEADS, MAILBOX, NUMBER, POSTS, TO, WAITS, WHOLE, ThreadPool
 from adcli.codegen.nests.recurrences import StepLoop
 from adcli.codegen.nests.row_blocks import RowBlocks
@@ -19,6 +20,8 @@ from adcli.codegen.rows.instructions import Instructions
 from adcli.lang.ir import Var
 from adcli.lang.ir.affine import Index, affine, substituted
 
+JointCalls = Mapping[int, tuple[str, JointLoop, int | None]]
+"""The functions of joint loops, by the numbers of their first steps, with the cell of the choice; None where sizes decide."""
 EVERYTHING = 1 << 62
 """More than any index."""
 
@@ -34,7 +37,7 @@ class StepCall:
     loops: bool = False
     copies: str | None = None
     """The function that makes copies for all steps of the loop that this is a step of."""
-def main(env: Environment, calls: Sequence[StepCall], rows: Sequence[tuple[StepCall, RowBlocks]], name: str,
+def main(env: Environment, calls: Sequence[StepCall], rows: Sequence[tuple[StepCall, RowBlocks]], joints: JointCalls, name: str,
          linkage: str) -> list[str]:
     """The function that runs steps `first` to `last`, alone or with a team as `share` says; those that go along rows together.
     Where numbers are flushed the steps are in a function of their own."""
@@ -53,11 +56,11 @@ def main(env: Environment, calls: Sequence[StepCall], rows: Sequence[tuple[StepC
         f.open_condition(f.put(f"xor i1 {others}, true"))
     if env.flushing:
         g = FunctionWriter(env.sizes)
-        in_turn(g, env, calls, rows, "%role")
+        in_turn(g, env, calls, rows, joints, "%role")
         apart = g.defined(f"define internal void @{name}.flushed(ptr %env, i64 %role, i64 %first, i64 %last){env.stack}")
         env.flushed(f, f"call void @{name}.flushed(ptr %env, i64 {role}, i64 %first, i64 %last)")
     else:
-        in_turn(f, env, calls, rows, role)
+        in_turn(f, env, calls, rows, joints, role)
     if env.team is not None:
         f.close_condition()
     params = "ptr %env, ptr %share, i64 %first, i64 %last, ptr %unused"
@@ -65,20 +68,55 @@ def main(env: Environment, calls: Sequence[StepCall], rows: Sequence[tuple[StepC
 
 
 def in_turn(f: FunctionWriter, env: Environment, calls: Sequence[StepCall], rows: Sequence[tuple[StepCall, RowBlocks]],
-            role: str) -> None:
+            joints: JointCalls, role: str) -> None:
     """Steps `first` to `last`, by a thread that is alone or leads a team."""
     leads = f.put(f"icmp eq i64 {role}, {LEADS}")
     groups = {k: each for each in rows for k in range(each[1].first, each[1].last)}
-    for k, call in enumerate(calls):
-        if (group := groups.get(k)) is not None and k > group[1].first:
+    k = 0
+    while k < len(calls):
+        if (group := groups.get(k)) is None:
+            k = run_each(f, env, calls, range(k, k + 1), joints, role, leads)
             continue
         begun, left = f.put(f"icmp sle i64 %first, {k}"), f.put(f"icmp slt i64 {k}, %last")
         f.open_condition(f.put(f"and i1 {begun}, {left}"))
-        if group is None:
-            run(f, env, call, role, leads)
-        else:
-            run_rows(f, env, calls, *group, role, leads)
+        run_rows(f, env, calls, *group, joints, role, leads)
         f.close_condition()
+        k = group[1].last
+    if f.cells:
+        f.tell("%cells", list(f.cells))
+
+
+def run_each(f: FunctionWriter, env: Environment, calls: Sequence[StepCall], numbers: range, joints: JointCalls, role: str,
+             leads: str) -> int:
+    """Steps one after another, of those from `first` to `last`; a joint loop in place of its steps, where all of them are wanted
+    and it has what they have. The number of the first step that is left."""
+    k = numbers.start
+    while k < numbers.stop:
+        symbol, joint, cell = joints.get(k, ("", None, None))
+        end, apart = k + 1, "true"
+        if joint is not None:
+            end = joint.numbers.stop
+            if cell is None:
+                length = f.number(joint.length)[0]
+                few = [] if joint.most is None else [f.put(f"icmp sle i64 {length}, {joint.most}")]
+                few.append(f.put(f"icmp sgt i64 {length}, 0"))
+            else:
+                chosen = f.put(f"load i64, ptr {f.put(f'getelementptr i64, ptr %env, i64 {cell}')}")
+                few = [f.put(f"icmp eq i64 {chosen}, {JOINT}")]
+            together = f.every([f.put(f"icmp sle i64 %first, {k}"), f.put(f"icmp sle i64 {end}, %last"), *few])
+            f.open_condition(together)
+            f.say(f"call void @{symbol}(ptr %env, i64 0, i64 0, i64 {ALONE})")
+            f.close_condition()
+            apart = f.put(f"xor i1 {together}, true")
+            f.open_condition(apart)
+        for n in range(k, end):
+            f.open_condition(f.every([f.put(f"icmp sle i64 %first, {n}"), f.put(f"icmp slt i64 {n}, %last")]))
+            run(f, env, calls[n], role, leads)
+            f.close_condition()
+        if joint is not None:
+            f.close_condition()
+        k = end
+    return k
 
 
 def other(f: FunctionWriter, env: Environment, team: str, role: str) -> None:
@@ -141,7 +179,7 @@ def has_ended(f: FunctionWriter, env: Environment, loop: StepLoop, now: str) -> 
 
 
 def run_rows(f: FunctionWriter, env: Environment, calls: Sequence[StepCall], together: StepCall, group: RowBlocks,
-             role: str, leads: str) -> None:
+             joints: JointCalls, role: str, leads: str) -> None:
     """Steps that go along rows, all of them by parts of the rows where these are many; then the sums of parts are added up."""
     parts = in_cell(f, env, group.name("parts"))
     many = f.put(f"icmp sgt i64 {parts}, 0")
@@ -162,8 +200,7 @@ def run_rows(f: FunctionWriter, env: Environment, calls: Sequence[StepCall], tog
         f.close_loop([])
     f.close_condition()
     f.open_condition(f.put(f"xor i1 {many}, true"))
-    for k in range(group.first, group.last):
-        run(f, env, calls[k], role, leads)
+    run_each(f, env, calls, range(group.first, group.last), joints, role, leads)
     f.close_condition()
 
 

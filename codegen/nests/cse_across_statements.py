@@ -174,7 +174,7 @@ def made_tensor(x: FunctionValue, reads: Collection[ElementRead]) -> tuple[Equat
     box = [replace(ranges[i], index=j) for i, j in zip(x.order, order, strict=True)]
     write, shape = tuple([affine(r.index) - r.low for r in box]), tuple([r.high - r.low for r in box])
     tensor = Var(None, True, shape=shape)
-    body = body_of(x.value, op.body.params, _cone(op.body, x.value))
+    body = body_of(x.value, op.body.params, cone(op.body, x.value))
     e = Equation((tensor,), replace(op, body=body), x.equation.args, x.equation.span)
     for read in reads:
         e = with_read(e, read, read.there.tensor)
@@ -237,18 +237,18 @@ def _of_statement(e: Equation, place: Place, own: Collection[Atom]) -> Iterator[
     ranges = {r.index: (r.low, r.high) for r in op.ranges}
     forms: dict[tuple[Index, ...], dict[Atom, object]] = {}
     for x in op.body.equations:
-        (value,), cone = x.outs, _cone(op.body, x.outs[0])
-        called = sum(map(calls, cone))
+        (value,), made_of = x.outs, cone(op.body, x.outs[0])
+        called = sum(map(calls, made_of))
         if x.op.truth or not called:
             continue
-        reads = [sources[a] for a in dict.fromkeys(a for y in cone for a in y.args) if a in sources]
+        reads = [sources[a] for a in dict.fromkeys(a for y in made_of for a in y.args) if a in sources]
         order = _order(op, e.args, reads)
         if order is None:
             continue
         if order not in forms:
             forms[order] = _forms(op, e.args, order)
         if value is result_of(e) or all(e.args[s.arg] not in own for s in reads if isinstance(s, Read)):
-            yield FunctionValue(_key(cone, forms[order], [ranges[i] for i in order]), e, value, order, place, called,
+            yield FunctionValue(_key(made_of, forms[order], [ranges[i] for i in order]), e, value, order, place, called,
                                 frozenset(e.args[s.arg] for s in reads if isinstance(s, Read)))
 
 
@@ -268,7 +268,7 @@ def _order(op: Comprehension, args: tuple[Atom, ...], reads: Collection[BodySour
     return None
 
 
-def _cone(body: Program, value: Atom) -> tuple[Equation, ...]:
+def cone(body: Program, value: Atom) -> tuple[Equation, ...]:
     """The equations that a value of a body is made of, in an order that depends on nothing else."""
     made: dict[Atom, Equation] = {e.outs[0]: e for e in body.equations}
     found: dict[Atom, Equation] = {}

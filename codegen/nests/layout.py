@@ -10,6 +10,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from adcli.codegen.nests.fusion import in_machine_terms, needed, own_indices
+from adcli.codegen.nests.joint_loops import groups
 from adcli.codegen.nests.recurrences import StepLoop, in_place, over_all_steps, own_starts
 from adcli.codegen.nests.rings import with_rings
 from adcli.lang.ir import Equation, Program, Var
@@ -88,7 +89,9 @@ def work_slots(program: Program, home: Mapping[Var, Var], beside: Mapping[Var, S
     read = {a for e in program.equations for a in e.args}
     made = [[*beside.get(e.outs[0], ()), *(v for v in e.outs if v in read or not isinstance(e.op, Recurrence))]
             for e in program.equations]
-    last = {home.get(a, a): k for k, e in enumerate(program.equations) for a in (*e.args, *made[k]) if isinstance(a, Var)}
+    ends = {k: r[-1] for r in groups(program.equations) for k in r}   # of a joint loop all are read to its end
+    last = {home.get(a, a): ends.get(k, k) for k, e in enumerate(program.equations) for a in (*e.args, *made[k])
+            if isinstance(a, Var)}
     free: dict[tuple[Affine, ...], list[int]] = {}
     ending: dict[int, list[tuple[Var, int]]] = {}
     slots: dict[Var, int] = {}

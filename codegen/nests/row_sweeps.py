@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from adcli.codegen.nests.joint_loops import EACH, TOTAL, joinable
 from adcli.codegen.nests.row_blocks import RowStep, Touched
 from adcli.codegen.nests.schedule import Schedule, StepBlock
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
@@ -117,18 +118,23 @@ class SweptResult:
     product: Equation | None
 
 
-class _OneBody:
+class OneBody:
     """The bodies of several statements as one, with each source and each value once."""
 
     def __init__(self) -> None:
         self.args: dict[object, tuple[int, Atom]] = {}
         self.sources: dict[object, tuple[Param, BodySource]] = {}
         self.made: dict[object, Equation] = {}
+        self.values: dict[Atom, Atom] = {}
+        """Values of the body that stand for elements of tensors."""
 
     def add(self, e: Equation, op: Comprehension, by: Mapping[Index | str, Affine]) -> Atom:
         """The value of a statement, with other indices for its own."""
         env = dict[Atom, Atom]()
         for p, s in op.inputs():
+            if isinstance(s, Read) and (value := self.values.get(e.args[s.arg])) is not None:
+                env[p.var] = value
+                continue
             name, (key, source) = f"x{len(self.sources)}", self.source(s, e.args, by)
             env[p.var] = self.sources.setdefault(key, (Param(Var(name), name), source))[0].var
         for x in op.body.equations:
@@ -142,32 +148,66 @@ class _OneBody:
         """A source in terms of all arguments, and what it has in common with others that are the same."""
         if isinstance(s, Affine):
             return (found := substituted(s, by)), found
-        a, subscripts = args[s.arg], tuple([substituted(x, by) for x in s.subscripts if isinstance(x, Affine)])
-        place, _ = self.args.setdefault(_known(a), (len(self.args), a))
-        return (place, subscripts), Read(place, subscripts)
+        place, _ = self.args.setdefault(_known(a := args[s.arg]), (len(self.args), a))
+        keys, subscripts = zip(*[self.source(x, args, by) for x in s.subscripts], strict=True) if s.subscripts else ((), ())
+        return (place, keys), Read(place, subscripts)
+
+    def results(self, found: Sequence[tuple[str, Equation, tuple[Subscript, ...], Atom, int]]) -> list[SweptResult]:
+        """Results of statements, each of a kind, with what it writes, its value, and how many equations there were after it. A
+        `TOTAL` fuses its product as it does alone, also where others have that value."""
+        equations, made, begin = tuple(self.made.values()), list[SweptResult](), 0
+        readers = Counter([*(value for *_, value, _ in found), *(a for e in equations for a in e.args)])
+        for kind, e, write, value, end in found:
+            mine, alone, last = equations[begin:end], readers[value] == 1, e.op.body.equations[-1:]
+            if kind == TOTAL:
+                some = equations if last and last[0].outs == (e.op.body.results[0].atom,) else ()
+            else:
+                some = mine if alone and kind in (ROW_SUM, COLUMN_SUM) else ()
+            product = next((x for x in some if x.outs[0] is value and x.op is TABLE["mul"]), None)
+            others, begin = tuple([x for x in mine if x is not product or not alone]), end
+            made.append(SweptResult(kind, e.outs[0], write, value, others, product))
+        return made
+
+    def comprehension(self, op: Comprehension, values: Sequence[Atom]) -> Comprehension:
+        """The comprehension with all sources and these values."""
+        params, sources = zip(*self.sources.values(), strict=True) if self.sources else ((), ())
+        body = Program(params, tuple(self.made.values()), tuple([Result(f"z{k}", x) for k, x in enumerate(values)]))
+        return replace(op, sources=sources, body=body)
+
+    @property
+    def arguments(self) -> tuple[Atom, ...]:
+        return tuple([a for _, a in self.args.values()])
 
 
 def _known(a: Atom) -> object:
     return identity(a) if isinstance(a, Lit) else a
 
 
+def one_statement(group: Sequence[Equation[Comprehension]]) -> tuple[Equation[Comprehension], list[SweptResult]]:
+    """The statements of a joint loop as one, and what is written in it."""
+    first, whole, found = group[0], OneBody(), []
+    index = affine(first.op.ranges[0].index)
+    for e in group:
+        x = joinable(e)
+        assert x is not None
+        by: dict[Index | str, Affine] = {e.op.ranges[0].index: index}
+        value = whole.add(e, e.op, by)
+        write = tuple([whole.source(s, e.args, by)[1] for s in e.op.write])
+        if x.kind == EACH:
+            whole.values[e.outs[0]] = value
+        found.append((x.kind, e, write, value, len(whole.made)))
+    results = whole.results(found)
+    op = whole.comprehension(replace(first.op, write=(), shape=(), reduction="+", agreements=()), [r.value for r in results])
+    return replace(first, op=op, args=whole.arguments), results
+
+
 def one_nest(sweep: RowSweep) -> tuple[Schedule, list[SweptResult]]:
     """The nest of a sweep, and what is written in it."""
-    first, whole = sweep.members[0], _OneBody()
+    first, whole = sweep.members[0], OneBody()
     i, j = first.row, first.column.index
-    values, ends = list[Atom](), [0]
-    for m in sweep.members:
-        values.append(whole.add(m.equation, m.op, {m.row: affine(i), m.column.index: affine(j)}))
-        ends.append(len(whole.made))
-    equations, (params, sources) = tuple(whole.made.values()), zip(*whole.sources.values(), strict=True)
-    readers = Counter([*values, *(a for e in equations for a in e.args)])
-    results, writes = [], {ELEMENTS: (i, j), ROW_SUM: (i,), COLUMN_SUM: (j,)}
-    for k, (m, value) in enumerate(zip(sweep.members, values, strict=True)):
-        mine, alone = equations[ends[k]:ends[k + 1]], readers[value] == 1 and m.kind != ELEMENTS
-        product = next((x for x in mine if alone and x.outs[0] is value and x.op is TABLE["mul"]), None)
-        others, write = tuple([x for x in mine if x is not product]), tuple(map(affine, writes[m.kind]))
-        results.append(SweptResult(m.kind, m.equation.outs[0], write, value, others, product))
-    body = Program(params, equations, tuple([Result(f"z{k}", x) for k, x in enumerate(values)]))
-    op = replace(first.op, write=(affine(i),), reduction="+", sources=sources, body=body)
-    args = tuple([a for _, a in whole.args.values()])
-    return Schedule(op, args, (), (), j, i, ROWS, block=sweep.block), results
+    writes = {ELEMENTS: (i, j), ROW_SUM: (i,), COLUMN_SUM: (j,)}
+    values = [(m.kind, m.equation, whole.add(m.equation, m.op, {m.row: affine(i), m.column.index: affine(j)}), len(whole.made))
+              for m in sweep.members]
+    results = whole.results([(kind, e, tuple(map(affine, writes[kind])), value, end) for kind, e, value, end in values])
+    op = whole.comprehension(replace(first.op, write=(affine(i),), reduction="+"), [r.value for r in results])
+    return Schedule(op, whole.arguments, (), (), j, i, ROWS, block=sweep.block), results

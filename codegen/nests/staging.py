@@ -39,8 +39,8 @@ def staged(program: Program, known: Collection[str]) -> tuple[Program, Program]:
     for x in sorted(function_values(replace(program, equations=tuple(later))), key=lambda x: -len(x.key)):
         mine, e = reads.setdefault(x.place[0], {}).setdefault(x.place[1], []), x.equation
         if x.value is not result_of(e) and x.reads <= early and sizes_of(e) <= sizes and is_computed(x, mine):
-            made, there = made_tensor(x, ())
-            first.append(made)
+            tensor, there = made_tensor(x, ())
+            first.append(tensor)
             mine.append(ElementRead(x, there))
     equations = tuple([with_reads(e, reads[k]) if k in reads else e for k, e in enumerate(later)])
     used = {a for e in equations for a in e.args} | {r.atom for r in program.results}

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from adcli.codegen.nests.fusion import needed
+from adcli.codegen.nests.joint_loops import joinable
 from adcli.codegen.nests.recurrences import (
     StepLoop,
     in_registers,
@@ -63,13 +64,14 @@ class ModuleStep:
     block: StepBlock | None = None
 
 
-def divided(program: Program, lanes: int, size: int = 8) -> list[ModuleStep]:
+def divided(program: Program, lanes: int, size: int = 8, given: Program | None = None) -> list[ModuleStep]:
     """The steps of a program, in order, for registers of `lanes` numbers of `size` bytes; equations that nothing needs are left
-    out."""
+    out. Schedules are those that statements have in the `given` program, before invariants left them: sums keep their order."""
     steps: list[ModuleStep] = []
     run: list[Equation] = []
     program = needed(program)
     plain = unfilled(program)
+    before = {} if given is None else {e.outs[0]: e for e in given.equations if joinable(e)}
     for e in program.equations:
         if isinstance(e.op, (Comprehension, Recurrence, MatrixOperation)):
             steps += [ModuleStep(run)] if run else []
@@ -79,7 +81,10 @@ def divided(program: Program, lanes: int, size: int = 8) -> list[ModuleStep]:
             elif isinstance(e.op, MatrixOperation):
                 steps.append(ModuleStep((e,), stays=covered_points(e.op), calls=True))
             else:
-                steps.append(nested(e, e.op, lanes, e.outs[0] in plain, size))
+                made = nested(before.get(e.outs[0], e), lanes, e.outs[0] in plain, size)
+                if e.outs[0] in before:
+                    made = replace(made, equations=(e,), schedules=[replace(n, op=e.op, args=e.args) for n in made.schedules])
+                steps.append(made)
         else:
             run.append(e)
             if len(run) == PART_SIZE:
@@ -88,9 +93,9 @@ def divided(program: Program, lanes: int, size: int = 8) -> list[ModuleStep]:
     return with_factors(steps + ([ModuleStep(run)] if run else []))
 
 
-def nested(e: Equation, op: Comprehension, lanes: int, stays: bool, size: int) -> ModuleStep:
+def nested(e: Equation[Comprehension], lanes: int, stays: bool, size: int) -> ModuleStep:
     """A comprehension as a step; `stays`: elements that it does not write keep what they have."""
-    made = schedules(e, op, lanes, stays, size)
+    made = schedules(e, e.op, lanes, stays, size)
     return ModuleStep((e,), made, not all(map(covered, made)), stays)
 
 
@@ -101,7 +106,7 @@ def looped(loop: StepLoop, e: Equation, lanes: int, size: int) -> ModuleStep:
         if isinstance(inner.op, MatrixOperation):
             each.append(ModuleStep((inner,), stays=inner.outs[0] in loop.histories or covered_points(inner.op), calls=True))
             continue
-        made = nested(inner, inner.op, lanes, inner.outs[0] in loop.histories, size)
+        made = nested(inner, lanes, inner.outs[0] in loop.histories, size)
         each.append(replace(made, schedules=hoisted_packing(made.schedules, loop, lanes)))
     return ModuleStep((e,), loop=loop, each=each)
 

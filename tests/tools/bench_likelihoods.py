@@ -30,6 +30,8 @@ import adcli
 
 SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
 APART = 1e-9
+WARM = 1.0
+"""Seconds of the processor for calls before the measured ones."""
 Draw = Callable[[np.random.Generator], dict[str, Any]]
 
 
@@ -166,7 +168,8 @@ def measured(name: str, row: Row, seconds: float) -> tuple[str, float, float]:
     v = np.ascontiguousarray(u[order])
     (value, gradient), (wanted, slopes) = ours(u), theirs(v)
     apart = max(abs(value - wanted) / abs(wanted), float(np.max(np.abs(gradient[order] - slopes)) / np.max(np.abs(slopes))))
-    for _ in range(5000):   # until the code for many calls is there
+    warm = time.process_time() + WARM
+    while time.process_time() < warm:   # until the code for many calls is there
         ours(u)
     times, end = [math.inf, math.inf], time.perf_counter() + seconds
     while True:
