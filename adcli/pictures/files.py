@@ -95,8 +95,8 @@ def drawn(picture: Picture, form: str) -> bytes:
     out, theme, size = io.BytesIO(), THEMES[picture.theme], picture.size
     if size and not all(SMALLEST <= x <= LARGEST for x in size.inches):
         raise AdError(f"a file is {SMALLEST:g} to {LARGEST:g} inches wide and high", help="write ⟦--size 16x10cm⟧")
-    settings: dict[Any, Any] = {**matplotlib.rcParamsDefault, "backend": "agg", **SETTINGS, **coloured(theme)}
-    with pictures.one_at_a_time, matplotlib.rc_context(settings), warnings.catch_warnings():   # whatever a user's file says
+    settings: dict[Any, Any] = {**matplotlib.rcParamsDefault, "backend": "agg", **SETTINGS, **coloured(theme)}   # not a user's
+    with pictures.one_at_a_time, matplotlib.rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("error", message=".*axes sizes collapsed")
         width = size.inches[0] if size else WIDTH
         notes = [line for note in picture.notes
@@ -104,20 +104,7 @@ def drawn(picture: Picture, form: str) -> bytes:
         height = MAP if picture.contour else max(LEAST, sum(PANEL * p.share for p in picture.panels))
         figure = Figure(figsize=size.inches if size else (width, height + LINE * len(notes) + MARGINS), layout="constrained")
         FigureCanvasAgg(figure)
-        if picture.contour:
-            axes = figure.subplots()
-            contoured(figure, axes, picture, picture.contour)
-        else:
-            every = figure.subplots(len(picture.panels), 1, sharex=True, squeeze=False,
-                                    height_ratios=[p.share for p in picture.panels])[:, 0]
-            across, known = horizontal(picture), list[int]()
-            for ax, p in zip(every, picture.panels, strict=True):
-                numbers = [c.number for c in p.every]
-                panelled(ax, p, across, theme, numbers != known)
-                known = numbers
-            axes = every[-1]
-            figure.align_ylabels(list(every))
-        axes.set_xlabel(picture.x_name)
+        (contoured if picture.contour else stacked)(figure, picture).set_xlabel(picture.x_name)
         heading = "\n".join(wrap(picture.title, round(TITLE_WIDTH * width / WIDTH)))
         figure.suptitle(heading, x=SIDE, ha="left", color=theme.quiet, fontsize="medium")
         figure.supxlabel("\n".join(notes), x=SIDE, ha="left", color=theme.quiet, fontsize=8.5)
@@ -130,6 +117,19 @@ def drawn(picture: Picture, form: str) -> bytes:
 
 
 # ---------------------------------------------------------------- curves
+
+def stacked(figure: Any, picture: Picture) -> Any:
+    """The panels one below the other; the axes of the last."""
+    every = figure.subplots(len(picture.panels), 1, sharex=True, squeeze=False,
+                            height_ratios=[p.share for p in picture.panels])[:, 0]
+    across, known = horizontal(picture), list[int]()
+    for ax, p in zip(every, picture.panels, strict=True):
+        numbers = [c.number for c in p.every]
+        panelled(ax, p, across, THEMES[picture.theme], numbers != known)
+        known = numbers
+    figure.align_ylabels(list(every))
+    return every[-1]
+
 
 def ticked(axis: Any, scale: Scale, most: int) -> None:
     """Round numbers along an axis from 0 to 1."""
@@ -193,11 +193,13 @@ def plotted(ax: Any, c: Curve, colour: str, x: Sequence[float], y: Sequence[floa
 
 # ---------------------------------------------------------------- maps
 
-def contoured(figure: Any, ax: Any, picture: Picture, c: Contour) -> None:
+def contoured(figure: Any, picture: Picture) -> Any:
     """A heat map: colours between which the levels are equally far apart, lines at the levels, arrows, marks and points."""
+    ax, c = figure.subplots(), picture.contour
+    assert c is not None
     ax.grid(False)
-    across, up, heights = Scale(c.x[0], c.x[-1]), Scale(c.y[0], c.y[-1]), heights_of(c)
-    colours = {}
+    across, up = Scale(c.x[0], c.x[-1]), Scale(c.y[0], c.y[-1])
+    colours: dict[str, Any] = {}
     if len(c.levels) > 1:
         import numpy as np
         from matplotlib.colors import FuncNorm
@@ -222,12 +224,19 @@ def contoured(figure: Any, ax: Any, picture: Picture, c: Contour) -> None:
     for kind, places in by_kind.items():
         colour = {"kink": "#E69F00", "jump": "#D55E00"}.get(kind, "#CC0000")
         ax.plot(*zip(*places, strict=True), linestyle="none", marker="o", markersize=1.6, color=colour, zorder=4)
+    dotted(ax, c, across, up, colours)
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    ticked(ax.xaxis, across, MOST_TICKS)
+    ticked(ax.yaxis, up, MOST_TICKS)
+    ax.set_ylabel(picture.y_name)
+    return ax
+
+
+def dotted(ax: Any, c: Contour, across: Scale, up: Scale, colours: dict[str, Any]) -> None:
+    """The data over a map, in its colours where they have values."""
+    heights = heights_of(c)
     for known in (False, True):
         points = [p for p in c.points if (bool(colours) and p[2] == p[2]) is known]
         fill = {"c": [heights.place(value) for *_, value in points], **colours} if known else {"color": "white"}
         ax.scatter([across.place(p[0]) for p in points], [up.place(p[1]) for p in points], s=30, edgecolors="#222222",
                    linewidths=0.9, zorder=5, rasterized=len(points) > MOST_MARKERS, **fill)
-    ax.set(xlim=(0, 1), ylim=(0, 1))
-    ticked(ax.xaxis, across, MOST_TICKS)
-    ticked(ax.yaxis, up, MOST_TICKS)
-    ax.set_ylabel(picture.y_name)
