@@ -42,29 +42,40 @@ class Values(NamedTuple):
 
 
 class TermGroup(NamedTuple):
-    """Terms of one shape that are added to one tensor, at `rows` of it; `numbers` have a column for each of `leaves`."""
+    """Terms of one shape that are added to one tensor, at `rows` of it, with their `places`; `numbers` have a column for each of
+    `leaves`."""
 
     rows: np.ndarray
     part: NlPart
     leaves: str
     numbers: np.ndarray
-    place: int
+    places: np.ndarray
+
+
+Places = int | tuple[np.ndarray, np.ndarray]
+"""The line of a statement in the file, or the rows of one about several with their lines."""
 
 
 class NlOrigin(SourceOrigin):
-    """The .nl file of a program: `places` are the lines in it by the line of the program; `same` are rows that are a variable as
+    """The .nl file of a program: `places` are those of the lines of the program; `same` are rows that are a variable as
     it is, whose conditions are bounds of that."""
 
     variables: Sequence[Values] = ()
     rows: Sequence[Values] = ()
     same: Mapping[str, str] = MappingProxyType({})
 
-    def __init__(self, found: NlModel, data: Mapping[str, np.ndarray], notes: Sequence[Note], places: Sequence[int]) -> None:
+    def __init__(self, found: NlModel, data: Mapping[str, np.ndarray], notes: Sequence[Note], places: Sequence[Places]) -> None:
         self.model, self.data, self.notes, self.places = found, data, notes, places
 
-    def shown(self, text: str, span: Span) -> tuple[Source, Span]:
-        line = text.count("\n", 0, span[0])
-        return self.model.source, self.model.span(self.places[min(line, len(self.places) - 1)])
+    def shown(self, text: str, span: Span, element: str = "") -> tuple[Source, Span]:
+        """The line of the row that is an `element`, else that of the first row of a statement."""
+        place = self.places[min(text.count("\n", 0, span[0]), len(self.places) - 1)]
+        if isinstance(place, tuple):
+            rows, places = place
+            name, _, row = element.rstrip(")").partition("(")
+            own = row.isdigit() and text.startswith(f"{name}(", text.rfind("\n", 0, span[0]) + 1)
+            place = int(places[np.argmax(rows == int(row)) if own else 0])   # of a row that is none of them the first
+        return self.model.source, self.model.span(place)
 
 
 def read(source: Source, function: str | None, given: Mapping[str, object], ranks: Mapping[str, int]) -> Source:
@@ -85,7 +96,7 @@ class NlWriter:
 
     def __init__(self, found: NlModel) -> None:
         self.model, self.pool = found, TermPool(found)
-        self.lines: list[tuple[str, int]] = []
+        self.lines: list[tuple[str, Places]] = []
         self.data: dict[str, np.ndarray] = {}
         self.known: dict[tuple[str, bytes], str] = {}
         self.fresh = Names([*FUNCTIONS.values(), *LISTED.values()]).fresh
@@ -143,7 +154,7 @@ class NlWriter:
             self.define(each)
         low, high = found.bounds["b"]
         found.start[:] = np.where(low > high, found.start, np.clip(found.start, low, high))
-        made = [*self.head(variables), *self.lines]
+        made: list[tuple[str, Places]] = [*self.head(variables), *self.lines]
         made += self.joined("output ", [v.name for v in (*objectives, *rows)])
         made.append((f"{'maximize' if found.maximized[0] else 'minimize'} {objectives[0].name}", found.places["O", 0]))
         made += filter(None, (self.condition(v, found.bounds["r"][:, v.ids - first["C"]], self.place("C", v)) for v in rows))
@@ -244,7 +255,7 @@ class NlWriter:
             clause = f" where {self.index} in 0:{len(rows)}" if len(rows) > 1 else ""
             if left == v.name and symbol == "=" and value.isidentifier():
                 self.same[v.name] = value
-            self.lines.append((f"{left} {symbol or '+='} {value}{clause}", some[0].place))
+            self.lines.append((f"{left} {symbol or '+='} {value}{clause}", (rows, some[0].places)))
             symbol = "+="
 
     def place_of(self, v: Values) -> int:
@@ -255,7 +266,7 @@ class NlWriter:
         """The text of a sum of terms over tables of as many rows."""
         made: Node | None = None
         for g in groups:
-            span = g.place, g.place
+            span = int(g.places[0]), int(g.places[0])
             columns = [self.leaf(kind, g.numbers[:, k], span) for k, kind in enumerate(g.leaves)]
             expressions = NlExpressions(columns, span)
             node = expressions.value(g.part)
@@ -294,7 +305,7 @@ class NlWriter:
                 _, which = np.unique(np.column_stack(kinds), axis=0, return_inverse=True)
                 order = np.argsort(which, kind="stable")
                 for here in np.split(order, np.flatnonzero(np.diff(which[order])) + 1) if len(order) else ():
-                    made = TermGroup(self.position[rows[here]], terms.part, terms.leaves, numbers[here], int(places[here[0]]))
+                    made = TermGroup(self.position[rows[here]], terms.part, terms.leaves, numbers[here], places[here])
                     self.grouped[int(self.tensor[rows[here[0]]])].append(made)
         return self.grouped[int(self.tensor[v.ids[0]])]
 

@@ -17,7 +17,7 @@ class TextOrigin(SourceOrigin):
     def __init__(self, source: Source, places: Sequence[Span], function: Span) -> None:
         self.source, self.places, self.function = source, places, function
 
-    def shown(self, text: str, span: Span) -> tuple[Source, Span]:
+    def shown(self, text: str, span: Span, element: str = "") -> tuple[Source, Span]:
         """The place of the smallest part of the program around a span; that of the function where there is none."""
         start, end = span
         try:

@@ -83,7 +83,7 @@ class Words:
     def place(self, e: Equation) -> str:
         if self.source is None or e.span is None:
             return ""
-        return "{}:{}:{}".format(*self.source.where(e.span))
+        return "{}:{}:{}".format(*self.source.where(e.span, self.element_of.get(e.outs[0], "")))
 
     # -- sentences
 

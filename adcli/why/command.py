@@ -173,7 +173,7 @@ def reported(words: Words, cause: Cause) -> Iterator[str]:
     if e is None or e.span is None or words.source is None:
         yield words.sentence(cause) + (", which is passed on" if cause.kind == "input" else "")
     else:
-        source, (start, end) = words.source.shown(e.span)
+        source, (start, end) = words.source.shown(e.span, words.element_of.get(e.outs[0], ""))
         line, column = source.place(start)
         yield f"{words.place(e)}: {words.sentence(cause)}"
         yield from excerpt(source.line(line), column - 1, end - start)
@@ -227,8 +227,9 @@ def one(words: Words, cause: Cause, number: Callable[[float], object]) -> dict[s
         values = [words.explainer.number(a) for a in e.args]
         made["operands"] = [x if isinstance(x, bool) else number(x) for x in values]
         if e.span is not None and words.source is not None:
-            file, line, column = words.source.where(e.span)
-            made |= {"file": file, "line": line, "column": column, "source": words.source.quoted(e.span)}
+            spot = e.span, words.element_of.get(e.outs[0], "")
+            file, line, column = words.source.where(*spot)
+            made |= {"file": file, "line": line, "column": column, "source": words.source.quoted(*spot)}
     if cause.position is not None:
         made["argument"] = cause.position
         made |= {key: number(x) for key, x in ((cause.sweep, cause.seed), ("partial", cause.partial)) if x is not None}

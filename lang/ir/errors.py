@@ -69,8 +69,9 @@ class SourceOrigin:
     data: Mapping[str, Any] = MappingProxyType({})
     notes: Sequence[Note] = ()
 
-    def shown(self, text: str, span: Span) -> tuple[Source, Span]:
-        """The text that was read, and the part of it that a part of the program's text came from."""
+    def shown(self, text: str, span: Span, element: str = "") -> tuple[Source, Span]:
+        """The text that was read, and the part of it that a part of the program's text came from, for one `element` of what it
+        assigns."""
         raise NotImplementedError
 
 
@@ -89,18 +90,18 @@ class Source:
     origin: SourceOrigin | None = field(default=None, compare=False, repr=False)
     _starts: list[int] = field(default_factory=list, compare=False, repr=False)
 
-    def shown(self, span: Span) -> tuple[Source, Span]:
+    def shown(self, span: Span, element: str = "") -> tuple[Source, Span]:
         """The text that the user wrote, and the part of it that a part of this text came from."""
-        return self.origin.shown(self.text, span) if self.origin else (self, span)
+        return self.origin.shown(self.text, span, element) if self.origin else (self, span)
 
-    def where(self, span: Span) -> tuple[str, int, int]:
+    def where(self, span: Span, element: str = "") -> tuple[str, int, int]:
         """File, line and column of a part of the text, as the user wrote it."""
-        source, (start, _) = self.shown(span)
+        source, (start, _) = self.shown(span, element)
         return source.name, *source.place(start)
 
-    def quoted(self, span: Span) -> str:
+    def quoted(self, span: Span, element: str = "") -> str:
         """A part of the text, as the user wrote it."""
-        source, (start, end) = self.shown(span)
+        source, (start, end) = self.shown(span, element)
         return source.text[start:end]
 
     def place(self, offset: int) -> tuple[int, int]:

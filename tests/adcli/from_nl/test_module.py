@@ -113,6 +113,13 @@ def test_tables_say_what_names_say(written, monkeypatch, seed):
         np.testing.assert_allclose(got, want, rtol=1e-11, atol=1e-11)
 
 
+def test_why_names_the_line_of_the_row_among_many(written):
+    start = [-1.0 if k == 97 else 2.0 for k in range(150)]
+    name = written(text := nl([f"o43 v{k}" for k in range(150)], 150, "o5 v0 n2", start=start))
+    line = text.split("\n").index("C97") + 2   # its expression
+    assert f"m.nl:{line}:1: in c(97), log(u) at u = x(97) = -1.0 is nan" in adcli("why", name).out
+
+
 def test_rows_of_one_shape_are_one_statement(written):
     """x'' = -sin(x) at 4,000 points, and a sum of as many squares."""
     n = 4_000
