@@ -11,7 +11,7 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.precision import SINGLE
 from command import Ended, adcli
 from one_operation import REAL, program, samples
-from session_seed import part
+from session_seed import each_choice, part
 
 import adcli as api
 from adcli.check import elements, subject
@@ -119,7 +119,7 @@ def test_a_function_of_single_precision_checks_its_code() -> None:
         assert view["verdict"] == "ok" and (METHOD in [m["method"] for m in view["methods"]]) == there
 
 
-@pytest.mark.parametrize(("text", "at"), [
+DECIDED = [
     ("v = fmod(x*10000000, 1)", "x=1.23456789"),   # of which a single has no digit behind the point
     ("input x(M), t(N); v +=! x(j) * t(i)**(0 - j)", "x=[1,10,100],t=[1e20,0.5]"),   # 1/(t*t), where t*t overflows
     ("v = sqrt(1 + x - 1 - x*0.9999999)", "x=1e-3"),   # of a number that singles see below 0
@@ -130,12 +130,16 @@ def test_a_function_of_single_precision_checks_its_code() -> None:
     ("input x(N); y(i) = 1e-40*x(i)/-(0.3)", "x=[1.3,0.7]"),   # a factor that has few digits in singles
     ("h(0) = a; for k in 0:20 until h(k+1) >= 0.8 { h(k+1) = h(k) + 0.1 }; r = h(20)", "a=0"),   # 9 steps, in singles 8
     ("input x(N); s *=! x(i)", "x=[1e-25,1e-25,1e-20,1e-20]"),   # which is 0 in singles
-])
-def test_what_single_precision_decides_or_loses_is_no_fault(text: str, at: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for most in (elements.MOST_WRITTEN, 0):
-        monkeypatch.setattr(elements, "MOST_WRITTEN", most)
-        _, method = checked(text, "--at", at)
-        assert not method["failed"], method
+]
+
+
+@pytest.mark.parametrize(("case", "most"), each_choice(DECIDED, (elements.MOST_WRITTEN, 0)))
+def test_what_single_precision_decides_or_loses_is_no_fault(case: tuple[str, str], most: int,
+                                                            monkeypatch: pytest.MonkeyPatch) -> None:
+    text, at = case
+    monkeypatch.setattr(elements, "MOST_WRITTEN", most)
+    _, method = checked(text, "--at", at)
+    assert not method["failed"], method
 
 
 def test_what_is_infinite_on_the_way_to_others_is_no_fault() -> None:

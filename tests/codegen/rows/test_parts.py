@@ -31,8 +31,7 @@ def test_parts_agree_with_the_whole(size: int, level: int, lanes: int) -> None:
     assert [[bits(x) for x in column] for column in runs[0]] == [[bits(x) for x in column] for column in runs[1]]
 
 
-@pytest.mark.parametrize("lanes", WIDTHS)
-@pytest.mark.parametrize("rows", [1, 3, 4, 5, 9])
+@pytest.mark.parametrize("rows, lanes", each_choice([1, 3, 4, 5, 9], WIDTHS))
 def test_blocks_that_go_through_parts_together(rows: int, lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     program = long_program(300)
     at = [[0.1 * i + 0.3 * k - 0.5 for i in range(rows * lanes)] for k in range(5)]
