@@ -21,12 +21,14 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from adcli.lang.evaluate import FLOAT
-from adcli.lang.ir import Atom, Equation, Lit, Point, Program, Result, Var, has_tensors
+from adcli.lang.ir import Atom, Equation, Lit, Param, Point, Program, Result, Var, has_tensors
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import Meaning, Named, meaning
 from adcli.lang.simplify.contexts import Context, contexts
+from adcli.lang.simplify.ranges import bounded
+from adcli.lang.simplify.simplify import Folder, prune, tested
 
 LONGEST = 2000
 """Equations of a program that is rewritten."""
@@ -105,7 +107,20 @@ def mathematical(program: Program) -> Program:
     """The program as mathematics writes it; itself where it has tensors or is too long to be read."""
     if has_tensors(program) or len(program.equations) > LONGEST:
         return program
-    return rewritten(decided(program).program)
+    return rewritten(decided(within_ranges(program)).program)
+
+
+def within_ranges(program: Program) -> Program:
+    """The program for inputs in their declared ranges, where some have one."""
+    declared = [p for p in program.params if p.low is not None or p.high is not None]
+    if not declared:
+        return program
+    folder = Folder(under=tested(program))
+    folder.ranges.numbers = True
+    for p in declared:
+        low, high = (-math.inf if p.low is None else p.low), (math.inf if p.high is None else p.high)
+        folder.ranges.found[p.var] = bounded(low, high, True)
+    return prune(folder.program(program))
 
 
 # ---------------------------------------------------------------- the cases of rules
@@ -142,6 +157,8 @@ def decided(program: Program, at: Point | None = None) -> Decided:
         if isinstance(last, Lit) and last.value == NEUTRAL.get(e.op) and all(
                 repr(p[e.outs[0]]) == repr(number_of(first, p)) for p in there):   # as x + 0 is but for the sign of a zero
             whole[e.outs[0]] = first
+        if e.op is TABLE["sign"] and len(signs := {p[e.outs[0]] for p in there}) == 1:
+            whole[e.outs[0]] = Lit(signs.pop())
         for a, chosen in choices(e) if e.op.name in ("select", "and", "or") else ():
             held = {bool(p[a]) for p in there} if isinstance(a, Var) and a not in own else set()
             if len(held) == 1:
@@ -189,13 +206,21 @@ def inside(program: Program) -> list[dict[Atom, Any]]:
         low, high = RANGES[k % len(RANGES)]
         values: dict[Atom, Any] = {}
         for p in program.params:
-            bounds = (p.low, p.high) if p.low is not None and p.high is not None and p.high - p.low < math.inf else (low, high)
-            values[p.var] = draw.uniform(*bounds)
+            values[p.var] = drawn(p, draw, low, high)
         if carried_out(program.equations, values) and all(math.isfinite(number_of(r.atom, values)) for r in program.results):
             found.append(values)
             if len(found) == POINTS:
                 break
     return found
+
+
+def drawn(p: Param, draw: random.Random, low: float, high: float) -> float:
+    """A value of an input in its declared range, or from low to high."""
+    least, most = (-math.inf if p.low is None else p.low), (math.inf if p.high is None else p.high)
+    if math.isfinite(most - least):
+        return draw.uniform(least, most)
+    x = draw.uniform(low, high)
+    return least + abs(x) if math.isfinite(least) else most - abs(x) if math.isfinite(most) else x
 
 
 def number_of(atom: Atom, values: Mapping[Atom, Any]) -> Any:

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING
 from adcli.lang.ir import Atom, Atoms, Equation, Lit, Primitive, Program, Var
 from adcli.lang.ir.primitives import INDEX_POWER, TABLE
 from adcli.lang.ir.rounded import Rounded, folded
+from adcli.lang.simplify.contexts import Context, contexts
+from adcli.lang.simplify.ranges import SMALLEST, Ranges, apart
 
 if TYPE_CHECKING:
     from adcli.lang.simplify.nonzero_domains import Support
@@ -29,7 +31,7 @@ ValueKey = tuple[object, ...]
 """A value number: equal for equations that compute the same value."""
 DUP, SELECT, NEG, NOT = TABLE["dup"], TABLE["select"], TABLE["neg"], TABLE["not"]
 ADD, SUB, MUL, DIV, POWN = TABLE["add"], TABLE["sub"], TABLE["mul"], TABLE["div"], TABLE["pown"]
-POW = TABLE["pow"]
+POW, ABS = TABLE["pow"], TABLE["abs"]
 TWO = Lit(2.0)
 of_tensors = cache(lambda: import_module(f"{__name__}_tensors"))
 """The part for operations on tensors, which programs of scalars never load."""
@@ -40,7 +42,12 @@ def simplify(program: Program, known: Mapping[Atom, Atom] | None = None, truths:
 
     `known` says of inputs what they are: a constant, or another input; `truths` which value a condition has.
     """
-    return prune(Folder(known, truths).program(program))
+    return prune(Folder(known, truths, tested(program)).program(program))
+
+
+def tested(program: Program) -> Mapping[Atom, Context]:
+    """The contexts of a program in which rules make choices."""
+    return contexts(program) if any(e.op is SELECT and e.group for e in program.equations) else {}
 
 
 def prune(program: Program) -> Program:
@@ -62,7 +69,8 @@ def prune(program: Program) -> Program:
 class Folder:
     """The forward pass: what each variable is now, and which equation computed what."""
 
-    def __init__(self, known: Mapping[Atom, Atom] | None = None, truths: Mapping[Atom, bool] | None = None) -> None:
+    def __init__(self, known: Mapping[Atom, Atom] | None = None, truths: Mapping[Atom, bool] | None = None,
+                 under: Mapping[Atom, Context] | None = None) -> None:
         self.env: dict[Atom, Atom] = dict(known or {})
         self.seen: dict[ValueKey, Var] = {}
         self.constants: dict[Lit, Lit] = {}    # the first of those that are the same
@@ -78,6 +86,12 @@ class Folder:
         self.loops: dict[object, tuple[Var, ...]] = {}   # what recurrences have made
         self.supports: dict[Atom, Support] = {}   # of tensors where that is known
         self.equations: list[Equation] = []
+        self.ranges = Ranges(self.equations)
+        self.under = under or {}   # the conditions under which old values matter
+
+    def context(self, e: Equation) -> list[tuple[Atom, bool]]:
+        """The conditions under which the value of an equation matters, as they are now."""
+        return [(self.env.get(c, c), truth) for c, truth in self.under.get(e.outs[0], ())]
 
     def program(self, old: Program) -> Program:
         self.lines(old.equations)
@@ -299,7 +313,9 @@ def exact_together(c: float, d: float) -> bool:
 
 def _added_constant(f: Folder, e: Equation, args: Atoms) -> Atom | None:
     x, y = args
-    return y if _is(x, -0.0) else x if _is(y, -0.0) else None
+    if _is(x, -0.0) or _is(y, -0.0):
+        return y if _is(x, -0.0) else x
+    return x if _is(y, 0.0) and not f.ranges.under(x, f.context(e)).minus else None
 
 
 def _added_signs(f: Folder, e: Equation, args: Atoms) -> Atom:
@@ -367,6 +383,8 @@ def _pow(f: Folder, e: Equation, args: Atoms) -> Atom | None:
 
 def _select(f: Folder, e: Equation, args: Atoms) -> Atom | None:
     c, x, y = args
+    if (truth := dict(f.context(e)).get(c)) is not None:
+        return x if truth else y
     if x is y or (isinstance(x, Lit) and isinstance(y, Lit) and identity(x) == identity(y)):
         return x
     if c in f.known:
@@ -383,12 +401,29 @@ def _select(f: Folder, e: Equation, args: Atoms) -> Atom | None:
 # ---------------------------------------------------------------- truth values that are the same at every point
 
 def _compare(holds: Callable[[float, float], bool]) -> Fold:
-    """A comparison of constants; only `select` makes use of it."""
+    """A comparison of constants, or of what cannot be so; only `select` makes use of it. What a program compares itself may not
+    be equal either, as its status says where it is."""
     def learn(f: Folder, e: Equation, args: Atoms) -> None:
         x, y = args
         if isinstance(x, Lit) and isinstance(y, Lit) and Rounded not in (type(x.value), type(y.value)):
             f.known[e.outs[0]] = holds(x.value, y.value)
+        elif (truth := f.ranges.truth(e.with_args(args), f.context(e), not e.group)) is not None:
+            f.known[e.outs[0]] = truth
     return learn
+
+
+def _extreme(f: Folder, e: Equation, args: Atoms) -> Atom | None:
+    """A maximum or minimum of two of which one, that is never NaN, is always smaller or larger."""
+    for x, y in (args, args[::-1]) if len(args) == 2 else ():
+        less, more = (y, x) if e.op.name == "max" else (x, y)
+        if (isinstance(y, Lit) or f.ranges.numbers) and apart(f.ranges.of(less), f.ranges.of(more)):
+            return x
+    return None
+
+
+def _abs(f: Folder, e: Equation, args: Atoms) -> Atom | None:
+    """The absolute value of a constant, or of what is more than 0."""
+    return _of_constants(f, e, args) or (args[0] if f.ranges.of(args[0]).low > -f.ranges.numbers * SMALLEST else None)
 
 
 def _not(f: Folder, e: Equation, args: Atoms) -> None:
@@ -411,7 +446,8 @@ def _joined(dominant: bool) -> Fold:
 
 
 FOLDS: dict[Primitive, Fold] = {
-    DUP: lambda f, e, args: args[0], SELECT: _select, TABLE["abs"]: _of_constants, TABLE["sqrt"]: _of_constants,
+    DUP: lambda f, e, args: args[0], SELECT: _select, ABS: _abs, TABLE["sqrt"]: _of_constants,
+    TABLE["max"]: _extreme, TABLE["min"]: _extreme,
     ADD: _binary(_added_constant, _added_signs), SUB: _binary(_subtracted_constant, _subtracted_signs),
     MUL: _binary(_multiplied_constant, _signs), DIV: _binary(_divided_constant, _signs), NEG: _neg, POWN: _pown, POW: _pow,
     INDEX_POWER: _pow,
@@ -421,5 +457,6 @@ FOLDS: dict[Primitive, Fold] = {
 PLAIN_OPERATIONS = frozenset([ADD, SUB, MUL, DIV, *[TABLE[name] for name in ("lt", "le", "gt", "ge", "eq", "ne", "and", "or")]])
 """Operations that stay what they are on variables, and on a variable and a constant beside which nothing is exact, unless signs
 meet or a truth value is known: most of any program."""
-OF_ONE = frozenset([row for row in TABLE.values() if row.arity == row.outs == 1 and not row.variadic and row is not NOT])
+OF_ONE = frozenset([row for row in TABLE.values() if row.arity == row.outs == 1 and not row.variadic
+                    and row not in (NOT, ABS)])
 """Operations that stay what they are on a variable, unless signs meet."""
