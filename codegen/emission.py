@@ -44,8 +44,8 @@ def text(program: Program, header: Sequence[str], options: EmitOptions) -> str:
     """The program as text that reads back to it, or in the style math to one that is equal inside of the domain."""
     from adcli.lang.printing.printer import print_program
     if options.style == "math":
-        from adcli.lang.simplify.mathematics import NOTE, mathematical, require_numbers
-        require_numbers(program)
+        from adcli.lang.simplify.mathematics import NOTE, mathematical, require_short
+        require_short(program)
         return print_program(mathematical(program), "nested", [*header, NOTE])
     plain = print_program(program, options.style)
     if options.style == "nested":

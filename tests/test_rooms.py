@@ -29,7 +29,8 @@ TESTED_AS = {
         "lang/syntax/actions", "lang/syntax/chain", "lang/syntax/constants", "lang/syntax/lalr", "lang/tree/nodes"),
     "lang/syntax/test_grammar.py": ("lang/syntax/tables",),
     "lang/printing/test_printer.py": ("lang/ir/notation", "lang/printing/scalar_printer"),
-    "lang/simplify/test_mathematics.py": ("lang/simplify/contexts",),
+    "lang/simplify/test_mathematics.py": (
+        "lang/simplify/contexts", "lang/simplify/rule_cases", "lang/simplify/rule_cases_tensors"),
     "lang/suggest/test_fixes.py": ("lang/syntax/foreign", "lang/syntax/mend"),
     "lang/suggest/test_counterparts.py": ("lang/suggest/definitions",),
     "lang/lower/test_function_calls.py": ("lang/lower/function_body", "lang/statements/slices"),

@@ -6,36 +6,28 @@ open domain is, writes out the operations that only rules have (`gauss`, `sech2`
 which people write them: numbers first, quotients with one bar, powers, no sum that begins with a minus, constants by their names.
 The result is a program of the language whose values are equal inside of the domain, to rounding; it is for reading.
 
-The cases left out are found by values: a condition that a rule has made (not one of the text) counts as decided where it has one
-truth value at all drawn points at which its choice matters. Programs with tensors, and long ones, stay as they are.
+Cases are left out by `rule_cases`, guards by what declared ranges say. Of programs with tensors the bodies of comprehensions are
+written so; long programs stay as they are.
 """
 from __future__ import annotations
 
 import math
-import random
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
-from adcli.lang.evaluate import FLOAT
-from adcli.lang.ir import Atom, Equation, Lit, Param, Point, Program, Result, Var, has_tensors
+from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var, has_tensors
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import Meaning, Named, meaning
-from adcli.lang.simplify.contexts import Context, contexts
 from adcli.lang.simplify.ranges import bounded
+from adcli.lang.simplify.rule_cases import LONGEST, decided
 from adcli.lang.simplify.simplify import Folder, prune, tested
 
-LONGEST = 2000
-"""Equations of a program that is rewritten."""
-TRIES, POINTS = 600, 48
-"""Points that are drawn, and those of them that are enough where all values are finite."""
-RANGES = (0.1, 2.0), (-0.9, 0.9), (-3.0, 3.0), (1.1, 6.0), (0.5, 9.0)
-"""Ranges from which an input without one is drawn."""
 SMALL, SHOWN, LARGE = 4, 12, 40
 """Parts of an expression up to which it stands wherever it is used, an output too; beyond the last one it has a name though it
 is used once."""
@@ -87,27 +79,27 @@ def alone(base: PoweredBase, e: Fraction | int = 1) -> Monomial:
 
 
 SUM = "sum"
-SELECT, COPY = TABLE["select"], TABLE["dup"]
-NEUTRAL = {TABLE["add"]: 0.0, TABLE["mul"]: 1.0}
-"""Operations with the number beside which they are the other operand."""
 NOTE = "for reading: the mathematics inside of the domain; cases of rules that hold no drawn point are left out"
 ONE, ZERO = Monomial(Fraction(1)), Monomial(Fraction(0))
 PI = alone(PoweredBase(Named(math.pi, "pi")))
 
 
-def require_numbers(program: Program) -> None:
+def require_short(program: Program) -> None:
     """AdError where a program is not one that is rewritten."""
-    if has_tensors(program):
-        raise AdError("the style math is for programs of numbers, and this one has tensors", help="write --style nested")
     if len(program.equations) > LONGEST:
         raise AdError(f"the style math is for programs of at most {LONGEST:,} operations", help="write --style nested")
 
 
 def mathematical(program: Program) -> Program:
-    """The program as mathematics writes it; itself where it has tensors or is too long to be read."""
-    if has_tensors(program) or len(program.equations) > LONGEST:
+    """The program as mathematics writes it; itself where it is too long to be read. Of tensors it is what is computed of elements
+    that is so written."""
+    if len(program.equations) > LONGEST:
         return program
-    return rewritten(decided(within_ranges(program)).program)
+    program = decided(within_ranges(program)).program
+    if not has_tensors(program):
+        return rewritten(program)
+    from adcli.lang.simplify.rule_cases_tensors import with_bodies  # only for programs with tensors
+    return with_bodies(program, lambda e: rewritten(e.op.body))
 
 
 def within_ranges(program: Program) -> Program:
@@ -121,122 +113,6 @@ def within_ranges(program: Program) -> Program:
         low, high = (-math.inf if p.low is None else p.low), (math.inf if p.high is None else p.high)
         folder.ranges.found[p.var] = bounded(low, high, True)
     return prune(folder.program(program))
-
-
-# ---------------------------------------------------------------- the cases of rules
-
-class Decided(NamedTuple):
-    """A program without cases of rules, and for each group of equations what was assumed: a condition, its truth, and the context
-    in which it has that."""
-
-    program: Program
-    assumed: Mapping[int, Sequence[tuple[Atom, bool, Context]]] = {}
-
-
-def decided(program: Program, at: Point | None = None) -> Decided:
-    """The program without the cases of rules that hold no point inside of the domain, nor the point `at`. Values keep their
-    variables, so that those of the whole program are theirs too. A program with tensors, or a long one, stays as it is."""
-    points = [] if has_tensors(program) or len(program.equations) > LONGEST else inside(program)
-    if points and at is not None:
-        points.append({p.var: at[p.name] for p in program.params})
-        points = points if carried_out(program.equations, points[-1]) else []
-    if not points:
-        return Decided(program)
-    under = contexts(program)
-    env, whole = dict[Atom, Atom](), dict[Atom, Atom]()   # of what has no name, and of all
-    assumed: dict[int, list[tuple[Atom, bool, Context]]] = {}
-    results = {r.atom for r in program.results}
-    own = {v for v in (*(p.var for p in program.params), *(out for e in program.equations if not e.group for out in e.outs))
-           if v.truth}   # of the text: no rule has made these
-    for e in program.equations:
-        context = under.get(e.outs[0])
-        if not e.group or context is None:
-            continue
-        there = [p for p in points if all(bool(p[c]) is truth for c, truth in context)]
-        first, last = (env.get(e.args[i], e.args[i]) for i in (0, -1))
-        if isinstance(last, Lit) and last.value == NEUTRAL.get(e.op) and all(
-                repr(p[e.outs[0]]) == repr(number_of(first, p)) for p in there):   # as x + 0 is but for the sign of a zero
-            whole[e.outs[0]] = first
-        if e.op is TABLE["sign"] and len(signs := {p[e.outs[0]] for p in there}) == 1:
-            whole[e.outs[0]] = Lit(signs.pop())
-        for a, chosen in choices(e) if e.op.name in ("select", "and", "or") else ():
-            held = {bool(p[a]) for p in there} if isinstance(a, Var) and a not in own else set()
-            if len(held) == 1:
-                left = chosen(held == {True})
-                whole[e.outs[0]] = env.get(left, left)
-                assumed.setdefault(e.group, []).append((a, held == {True}, context))
-                break
-        if e.outs[0] in whole and not e.outs[0].name and e.outs[0] not in results:
-            env[e.outs[0]] = whole[e.outs[0]]
-    return Decided(without(program, env, whole), assumed)
-
-
-def without(program: Program, env: Mapping[Atom, Atom], whole: Mapping[Atom, Atom]) -> Program:
-    """The program with other values for some, in `whole` also for what stays as a copy, and without the equations of rules that
-    only those needed."""
-    lost, kept = {*whole}, list[Equation]()
-    needed = {r.atom for r in program.results}
-    for e in reversed(program.equations):
-        if e.group and not lost.isdisjoint(e.outs):
-            lost.update(e.args)
-            if needed.isdisjoint(e.outs) and not e.outs[0].name:
-                continue
-        if e.outs[0] in whole:
-            e = Equation(e.outs, COPY, (whole[e.outs[0]],), e.span, e.group)
-        elif e.group:
-            e = e.with_args([env.get(a, a) if isinstance(a, Var) or a.value else Lit(0.0) for a in e.args])
-        needed.update(e.args)
-        kept.append(e)
-    return replace(program, equations=tuple(reversed(kept)))
-
-
-def choices(e: Equation) -> list[tuple[Atom, Callable[[bool], Atom]]]:
-    """The conditions of a choice, or of a conjunction or disjunction, and by the truth of each the argument that is left."""
-    if e.op is SELECT:
-        return [(e.args[0], lambda true: e.args[1 if true else 2])]
-    one, other = e.args
-    passes = e.op is TABLE["and"]
-    return [(one, lambda true: other if true is passes else one), (other, lambda true: one if true is passes else other)]
-
-
-def inside(program: Program) -> list[dict[Atom, Any]]:
-    """All values at drawn points where none of them is infinite or NaN."""
-    draw, found = random.Random(0), []
-    for k in range(TRIES):
-        low, high = RANGES[k % len(RANGES)]
-        values: dict[Atom, Any] = {}
-        for p in program.params:
-            values[p.var] = drawn(p, draw, low, high)
-        if carried_out(program.equations, values) and all(math.isfinite(number_of(r.atom, values)) for r in program.results):
-            found.append(values)
-            if len(found) == POINTS:
-                break
-    return found
-
-
-def drawn(p: Param, draw: random.Random, low: float, high: float) -> float:
-    """A value of an input in its declared range, or from low to high."""
-    least, most = (-math.inf if p.low is None else p.low), (math.inf if p.high is None else p.high)
-    if math.isfinite(most - least):
-        return draw.uniform(least, most)
-    x = draw.uniform(low, high)
-    return least + abs(x) if math.isfinite(least) else most - abs(x) if math.isfinite(most) else x
-
-
-def number_of(atom: Atom, values: Mapping[Atom, Any]) -> Any:
-    return atom.value if isinstance(atom, Lit) else values[atom]
-
-
-def carried_out(equations: Iterable[Equation], values: dict[Atom, Any]) -> bool:
-    """Put the values of the equations into `values`; false where the point is outside of what floats can."""
-    for e in equations:
-        try:
-            args = [number_of(a, values) for a in e.args]
-            value = args * len(e.outs) if e.op is COPY else [FLOAT.apply(e.op, args, e.args)]
-        except (ArithmeticError, ValueError):
-            return False
-        values.update(zip(e.outs, value, strict=True))
-    return True
 
 
 # ---------------------------------------------------------------- products and sums

@@ -2,7 +2,11 @@
 from __future__ import annotations
 
 import math
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+import numpy as np
 import pytest
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate
@@ -12,8 +16,12 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import tangents
 from adcli.lang.printing.printer import print_program
-from adcli.lang.simplify.mathematics import decided, inside, mathematical
+from adcli.lang.simplify.mathematics import mathematical
+from adcli.lang.simplify.rule_cases import RANGES, decided, inside
+from adcli.lang.simplify.rule_cases_tensors import carried_out, tensors_drawn
+from adcli.lang.simplify.simplify import simplify
 from command import adcli
+from random_comprehensions import sample as tensors
 from random_programs import sample
 from session_seed import drawn
 
@@ -94,6 +102,49 @@ def test_the_style_of_text_and_what_it_refuses():
     ended = adcli("grad", "-e", "log(x)", "--emit", "text", "--style", "math")
     assert ended.out.endswith("f = log(x)\ndf_dx = 1 / x\n")
     assert "# for reading: the mathematics inside of the domain" in ended.out
-    ended = adcli("grad", "-e", "input x(N); v +=! x(i)**2", "--emit", "text", "--style", "math")
-    assert (ended.code, ended.err) == (2, "adcli: error: the style math is for programs of numbers, and this one has tensors\n"
-                                          "help: write --style nested\n")
+    ended = adcli("grad", "-e", "input x(N); v +=! log(x(i))", "--emit", "text", "--style", "math")
+    assert ended.out.endswith("v +=! log(x(i))\ndv_dx(i) = 1 / x(i)\noutput v, dv_dx\n")
+
+
+# ---------------------------------------------------------------- tensors
+
+TENSORS = {
+    "input x(N), y; v +=! log(x(i)/y)*sqrt(x(i))": "dv_dy +=! -sqrt(x(i)) / y",
+    "input x(N); v +=! x(i) > 0.5 ? log(x(i)) : x(i)": "dv_dx(i) = x(i) > 1 / 2 ? 1 / x(i) : 1",
+    "input A(M, N), b(N); y(i) +=! A(i, j)*b(j); v +=! sqrt(y(i)**2 + 1)": "d_dy(i) = y(i) / sqrt(y(i)**2 + 1)",
+    "input x(T), w; h(0) = 0; for t in 0:T { h(t+1) = log(w*h(t) + x(t)) }; y = h(T)":
+        "    d_dh(t) += w * d_dh(t + 1) / (w * h(t) + x(t))",
+    "input x(N), y(N); v max=! atan2(x(i), y(i))": None, "input x(N); s +=! x(i)**2; v = log(s)": "i1 = 1 / s",
+    "input A(N, N), b(N); x = solve(A, b); v +=! abs(x(i))**1.5": None}
+
+
+@pytest.mark.parametrize("text, line", TENSORS.items())
+def test_tensors(text, line):
+    """The derivative has the line that a person writes, and the text has the values of the exact program."""
+    program = gradient(parse(text))
+    shown = print_program(mathematical(program))
+    assert line is None or line in shown.splitlines()
+    draw = random.Random(1)
+    assert agree_on_tensors(program, [tensors_drawn(program, draw, *bounds) for bounds in RANGES]) > 5
+
+
+def test_random_tensors():
+    r, met = drawn("mathematics of tensors"), 0
+    for _ in range(6):
+        made = tensors(r)
+        program = simplify(tangents(made.program()))
+        seeds = {p.name: np.ones(np.shape(made.values[p.seed])) for p in program.params if p.seed}
+        met += agree_on_tensors(program, [{**made.values, **seeds}])
+    assert met > 10
+
+
+def agree_on_tensors(program: Program, points: Sequence[Mapping[str, Any]]) -> int:
+    """Check the text against the program at points, where it is finite; how many values were compared."""
+    read, met = parse(print_program(mathematical(program))), 0
+    for at in points:
+        if carried_out(program, at, True):
+            want, got = evaluate(program, at), evaluate(read, at)
+            for name in want:
+                assert np.allclose(want[name], got[name], rtol=1e-7, atol=1e-9), (name, at, print_program(program))
+                met += np.size(want[name])
+    return met
