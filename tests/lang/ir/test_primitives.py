@@ -16,6 +16,7 @@ from laws import check_differences
 from multiple_precision import mpmath_arithmetic
 from one_operation import REAL, program, samples
 from planted_faults import caught, wrong_rule
+from session_seed import each_choice
 
 MP = mpmath_arithmetic(250)   # far more digits than the differences take away
 
@@ -30,8 +31,8 @@ def exact(op_program, at, wrt):
         return mpmath.diff(f, tuple(mpmath.mpf(at[n]) for n in names), counts)
 
 
-@pytest.mark.parametrize("mode", ["forward", "reverse"])
-@pytest.mark.parametrize("op", [op for op in REAL if op.name != "stop"], ids=lambda op: op.name)   # its derivative is another's
+@pytest.mark.parametrize("op, mode", each_choice([op for op in REAL if op.name != "stop"], ["forward", "reverse"]),
+                         ids=lambda x: getattr(x, "name", x))   # the derivative of stop is another's
 def test_derivatives_to_third_order(op, mode):
     value = program(op)
     derivative = gradient(value, mode=mode, order=3)

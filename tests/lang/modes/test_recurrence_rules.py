@@ -17,7 +17,7 @@ from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.simplify import simplify
 from loop_programs import LOOPS, LoopProgram, given
 from same_programs import equal
-from session_seed import drawn, half
+from session_seed import drawn, part
 
 STEP = mpmath.mpf(10) ** -18
 Values = dict[str, Any]
@@ -78,7 +78,7 @@ def test_values_and_both_modes_are_those_of_plain_python(made: LoopProgram) -> N
             close(inner(d, derivative(reverse(program), made, at, w)), slope)
 
 
-@pytest.mark.parametrize("name", half([*LOOPS]))
+@pytest.mark.parametrize("name", part([*LOOPS], 3))
 def test_second_derivatives_are_one_number_in_four_ways(name: str) -> None:
     made = LOOPS[name]
     with mpmath.workdps(60):
