@@ -72,7 +72,7 @@ def read(source: Source, asked: AskedSource, values: Mapping[str, object] = {}, 
     def made() -> Source:
         found: Source = import_module(f"adcli.{READERS[asked.language].module}").read(source, asked.function, values, ranks)
         return found
-    if not cached or INCLUDE.search(source.text):
+    if not cached or READERS[asked.language].decodes or INCLUDE.search(source.text):   # models have files beside them
         return made()
     from adcli.codegen.machine import cache
     from adcli.readers.origin import TextOrigin
