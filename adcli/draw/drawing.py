@@ -29,7 +29,7 @@ from adcli.lang.operations.activity import inputs_to_differentiate, outputs_to_d
 from adcli.lang.operations.precision import DOUBLE
 from adcli.lang.passes.pipeline import STAGES as SHOWN
 from adcli.lang.passes.pipeline import adjoints, tangents
-from adcli.lang.simplify.rule_cases import decided
+from adcli.lang.simplify.mathematics import decided
 from adcli.lang.simplify.simplify import prune
 from adcli.output.numbers import Number, number_format
 from adcli.output.streams import ENDINGS

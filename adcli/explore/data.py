@@ -40,8 +40,7 @@ from adcli.lang.lower.frontend import parse_source
 from adcli.lang.operations.activity import inputs_to_differentiate, outputs_to_differentiate
 from adcli.lang.operations.matrix import MatrixOperation
 from adcli.lang.operations.recurrence import Recurrence
-from adcli.lang.simplify.mathematics import mathematical
-from adcli.lang.simplify.rule_cases import decided
+from adcli.lang.simplify.mathematics import decided, mathematical
 from adcli.lang.simplify.simplify import prune
 from adcli.lang.sizes.binding import Sizes, counts, number
 from adcli.task.derive import chosen

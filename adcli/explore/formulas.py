@@ -19,7 +19,7 @@ from adcli.lang.ir.notation import ATOM, Piece, constant, infix, number
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.printing.printer import writer_of
 from adcli.lang.printing.scalar_printer import ScalarWriter, names_in
-from adcli.lang.simplify.rule_cases import decided
+from adcli.lang.simplify.mathematics import decided
 
 OPEN, CLOSE = "\ue000", "\ue001"
 """Brackets around the place of a value in a formula; no program has these characters."""

@@ -25,7 +25,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import Meaning, Named, meaning
 from adcli.lang.simplify.ranges import bounded
-from adcli.lang.simplify.rule_cases import LONGEST, decided
+from adcli.lang.simplify.rule_cases import LONGEST, Decided, carried_out, inside, without_cases
 from adcli.lang.simplify.simplify import Folder, prune, tested
 
 SMALL, SHOWN, LARGE = 4, 12, 40
@@ -100,6 +100,24 @@ def mathematical(program: Program) -> Program:
         return rewritten(program)
     from adcli.lang.simplify.rule_cases_tensors import with_bodies  # only for programs with tensors
     return with_bodies(program, lambda e: rewritten(e.op.body))
+
+
+def decided(program: Program, at: Mapping[str, Any] | None = None) -> Decided:
+    """The program without the cases of rules that hold no point inside of the domain, nor the point `at`. Values keep their
+    variables, so that those of the whole program are theirs too. A long program stays as it is."""
+    if len(program.equations) > LONGEST:
+        return Decided(program)
+    if has_tensors(program):
+        from adcli.lang.simplify.rule_cases_tensors import decided_bodies  # only for programs with tensors
+        return Decided(decided_bodies(program, at))
+    points = inside(program)
+    if points and at is not None:
+        points.append({p.var: at[p.name] for p in program.params})
+        points = points if carried_out(program.equations, points[-1]) else []
+    if not points:
+        return Decided(program)
+    own = {*(p.var for p in program.params), *(out for e in program.equations if not e.group for out in e.outs)}   # of the text
+    return without_cases(program, points, own, True)
 
 
 def within_ranges(program: Program) -> Program:

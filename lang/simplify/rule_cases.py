@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from adcli.lang.evaluate import FLOAT
-from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Var, has_tensors
+from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Var
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.simplify.contexts import Context, contexts
 
@@ -34,24 +34,6 @@ class Decided(NamedTuple):
 
     program: Program
     assumed: Mapping[int, Sequence[tuple[Atom, bool, Context]]] = {}
-
-
-def decided(program: Program, at: Mapping[str, Any] | None = None) -> Decided:
-    """The program without the cases of rules that hold no point inside of the domain, nor the point `at`. Values keep their
-    variables, so that those of the whole program are theirs too. A long program stays as it is."""
-    if len(program.equations) > LONGEST:
-        return Decided(program)
-    if has_tensors(program):
-        from adcli.lang.simplify.rule_cases_tensors import decided_bodies  # only for programs with tensors
-        return Decided(decided_bodies(program, at))
-    points = inside(program)
-    if points and at is not None:
-        points.append({p.var: at[p.name] for p in program.params})
-        points = points if carried_out(program.equations, points[-1]) else []
-    if not points:
-        return Decided(program)
-    own = {*(p.var for p in program.params), *(out for e in program.equations if not e.group for out in e.outs)}   # of the text
-    return without_cases(program, points, own, True)
 
 
 def without_cases(program: Program, points: Sequence[Mapping[Atom, Any]], own: Container[Atom], named: bool) -> Decided:

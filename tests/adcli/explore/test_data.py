@@ -25,7 +25,7 @@ from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.passes.status import with_status
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.lang.printing.printer import print_program
-from adcli.lang.simplify.rule_cases import decided
+from adcli.lang.simplify.mathematics import decided
 from adcli.lang.syntax.source import normal
 from back_ends import bits
 from compare_corpus import cases, entries
