@@ -12,6 +12,8 @@ SELECT = TABLE["select"]
 Context = frozenset[tuple[Atom, bool]]
 """Conditions, each with its truth, that hold wherever a value matters."""
 ALWAYS: Context = frozenset()
+DEEPEST = 8
+"""Conditions of a context at most, so that time and memory are linear in chains of choices."""
 
 
 def contexts(program: Program) -> dict[Atom, Context]:
@@ -23,7 +25,7 @@ def contexts(program: Program) -> dict[Atom, Context]:
             continue
         whole = there[0].intersection(*there[1:])
         under = [whole] * len(e.args)
-        if e.op is SELECT:
+        if e.op is SELECT and len(whole) < DEEPEST:
             under[1:] = [whole | {(e.args[0], True)}, whole | {(e.args[0], False)}]
         for a, context in zip(e.args, under, strict=True):
             found[a] = found[a] & context if a in found else context
