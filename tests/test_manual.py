@@ -19,6 +19,7 @@ from command import adcli
 from documents import MANUAL, as_shown, console_examples, fenced, imported, shell, terminal, text
 from engines import package
 from places import ROOT
+from session_seed import WHOLE
 
 from adcli.main import VERBS, cli
 from adcli.manual import TOPICS
@@ -103,8 +104,8 @@ def test_the_primitive_of_the_example_passes_every_table_test():
              "tests/lang/analyse/test_exact_zeros.py", "tests/lang/analyse/test_enclosure.py", "tests/codegen/rows"]
     chosen = "sech or test_every_operation_at"
     done = subprocess.run([sys.executable, "-m", "pytest", "-p", "manuals_row", "-k", chosen, "-n0", "--no-header", *files],
-                          cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT / "tests/helpers")}, capture_output=True, text=True,
-                          check=False)
+                          cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT / "tests/helpers"), WHOLE: "1"}, capture_output=True,
+                          text=True, check=False)
     ran = re.search(r"(\d+) passed", done.stdout)
     assert done.returncode == 0 and ran is not None and int(ran[1]) > 50, done.stdout[-3000:]
 
