@@ -19,10 +19,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var, has_tensors
+from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var, has_tensors, primitives
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import Meaning, Named, meaning
 from adcli.lang.simplify.ranges import bounded
 from adcli.lang.simplify.rule_cases import LONGEST, Decided, carried_out, inside, without_cases
@@ -359,7 +358,7 @@ class ProductWriter:
         return self.names[atom]
 
     def op(self, name: str, *args: Atom) -> Atom:
-        return self.builder.emit(TABLE[name], *args)
+        return self.builder.emit(primitives.TABLE[name], *args)
 
     def product(self, p: Monomial) -> Atom:
         powers = sorted(p.powers, key=lambda power: 0 if power[0].constant else 2 if power[0].head == SUM else 1)
