@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from adcli.lang.expressions.desugar import Ending, flat
 from adcli.lang.expressions.reductions import Made, common_guards, first_place, kept_points
@@ -72,9 +72,9 @@ def planned(scope: EquationScope, statements: Sequence[Statement]) -> dict[str, 
         if isinstance(s, TensorAssign) and s.subscripts:
             written.setdefault(s.target.text, []).append(s)
     several = {name: own for name, own in written.items() if len(own) > 1}
-    sizes = sizes_of(scope, statements) if several else set()
+    declared = declarations(scope, statements) if several else Declarations(set(), {})
     for name, own in several.items():
-        history = one_by_one(scope, own, found.get(name), sizes)
+        history = one_by_one(scope, own, found.get(name), declared)
         if history is not None:
             found[name] = history
     return found
@@ -84,17 +84,17 @@ NEXT = affine(1)
 
 
 def one_by_one(scope: EquationScope, statements: Sequence[TensorAssign], history: WrittenElements | None,
-               sizes: set[str]) -> WrittenElements | None:
+               declared: Declarations) -> WrittenElements | None:
     """What statements write of a tensor along the dimensions in which the text of the first says that; None where the others do
     not go beyond that, and no loop assigns it."""
     first, more = statements[0], history is not None
-    own = [elements_written(scope, first, d, sizes) for d in range(len(first.subscripts or ()))]
+    own = [elements_written(scope, first, d, declared) for d in range(len(first.subscripts or ()))]
     begun = {d: interval[1] for d, interval in enumerate(own) if interval is not None}
     single = {d for d, interval in enumerate(own) if interval is not None and interval[1] - interval[0] == NEXT}
     if first.target.text in scope.env or any(c.kind == "shape" for s in statements for c in s.clauses):
         begun = {}
     for d in sorted({*begun, *([history.place] if history else [])}):
-        intervals = [each for s in statements if (each := elements_written(scope, s, d, sizes)) is not None]
+        intervals = [each for s in statements if (each := elements_written(scope, s, d, declared)) is not None]
         more = more or any(goes_beyond(low, high, begun[d]) or (d in single and not never_negative(begun[d] - high))
                            for low, high in intervals)
         for low, high in sorted(intervals, key=lambda each: each[1] - each[0] != NEXT):   # single elements first
@@ -104,18 +104,36 @@ def one_by_one(scope: EquationScope, statements: Sequence[TensorAssign], history
     return history if more else None
 
 
-def elements_written(scope: EquationScope, s: TensorAssign, d: int, sizes: set[str]) -> Interval | None:
+class Declarations(NamedTuple):
+    """The names that are sizes in a block, those of its inputs and those in the ranges of its loops, and the extents of inputs."""
+
+    sizes: set[str]
+    extents: dict[str, list[Node]]
+
+
+def declarations(scope: EquationScope, statements: Sequence[Statement]) -> Declarations:
+    items = [i.name for s in statements if isinstance(s, Declare) for i in s.items if type(i.name) is Typed]
+    extents = [n for typed in items if type(typed) is Typed for n in typed.extents or [typed]]
+    ends = [n for s in statements if isinstance(s, For) for n in (s.low, s.high)]
+    sizes = {*names_in(*extents, *ends)} | scope.tensors.sizes.keys() | {n for n in scope.env if size_of(scope, n) is not None}
+    return Declarations(sizes, {t.text: t.extents for t in items if type(t) is Typed and t.extents})
+
+
+def elements_written(scope: EquationScope, s: TensorAssign, d: int, declared: Declarations) -> Interval | None:
     """The elements along a dimension that a statement writes, beside which the others stay; None where its text does not say so
     by itself."""
     if d >= len(s.subscripts or ()):
         return None
-    node, ranges = (s.subscripts or [])[d], {c.name.text: c for c in s.clauses if c.kind == "range" and c.name is not None}
+    node, ranges = (s.subscripts or [])[d], {c.name.text: c.nodes for c in s.clauses if c.kind == "range" and c.name is not None}
+    for name in {*names_in(node)} - declared.sizes - ranges.keys():
+        if (extent := extent_read(s, name, declared)) is not None:
+            ranges[name] = [Token("NUMBER", "0", extent.start, extent.start), extent]
     own = {name: Index(name) for name in {*names_in(node)} & {*ranges}}
-    ends = {*names_in(*[n for name in own for n in ranges[name].nodes])}
-    if not {*names_in(node)} - {*own} | ends <= sizes or (s.symbol.endswith("!") and own):
+    ends = {*names_in(*[n for name in own for n in ranges[name]])}
+    if not {*names_in(node)} - {*own} | ends <= declared.sizes or (s.symbol.endswith("!") and own):
         return None
     reader = AffineReader(scope.context, lambda t: affine(own[t.text]) if t.text in own else size_to_come(scope, t))
-    sums = {i: [quietly(reader.read, n, "") for n in ranges[name].nodes] for name, i in own.items()}
+    sums = {i: [quietly(reader.read, n, "") for n in ranges[name]] for name, i in own.items()}
     at = quietly(reader.read, node, "")
     if at is None or any(None in each for each in sums.values()):
         return None
@@ -123,12 +141,19 @@ def elements_written(scope: EquationScope, s: TensorAssign, d: int, sizes: set[s
     return low, high + 1
 
 
-def sizes_of(scope: EquationScope, statements: Sequence[Statement]) -> set[str]:
-    """The names that are sizes in a block: those of its inputs, and those in the ranges of its loops."""
-    items = [i.name for s in statements if isinstance(s, Declare) for i in s.items if type(i.name) is Typed]
-    extents = [n for typed in items if type(typed) is Typed for n in typed.extents or [typed]]
-    ends = [n for s in statements if isinstance(s, For) for n in (s.low, s.high)]
-    return {*names_in(*extents, *ends)} | scope.tensors.sizes.keys() | {n for n in scope.env if size_of(scope, n) is not None}
+def extent_read(s: TensorAssign, index: str, declared: Declarations) -> Node | None:
+    """The extent of the inputs that a statement reads at an index whose range it does not state; None where that is not all that
+    limits it."""
+    found = list[Node]()
+    for node in (n for n in postorder(s.value) if type(n) is Call and index in names_in(*n.args)):
+        extents = declared.extents.get(node.name, [])
+        for k, a in enumerate(node.args):
+            if type(token := bare(a)) is Token and token.text == index and k < len(extents):
+                found.append(extents[k])
+            elif index in names_in(a) and type(token) is not Call:
+                return None
+    alike = len({repr([getattr(t, "text", "") for t in postorder(n)]) for n in found}) == 1
+    return found[0] if alike and index not in names_in(*(n for c in s.clauses for n in c.nodes)) else None
 
 
 def loop_writes(scope: EquationScope, loop: For) -> list[tuple[str, int, Interval]]:

@@ -38,6 +38,11 @@ RIGHT = [
     ("u = [1, 2]; y(i) = u(i); for t in 2:N + 1 { y(t) = y(t-1) + y(t-2) + x(t-1) }", [1, 2, 5, 11]),
     ("y(0) +=! x(i); y(1) +=! 2*x(i); for t in 0:N { y(t+2) = y(t) + y(t+1) }", [7, 14, 21, 35, 56]),
     ("y(0) = 1; for t in 0:N { y(t+1) = y(t)*x(t) }; y(N + 1) = 9", [1, 1, 2, 8, 9]),
+    ("y(0) = a; y(n + 1) = 2*x(n)", [1.5, 2, 4, 8]),
+    ("y(n) = x(n); y(N) = a", [1, 2, 4, 1.5]),
+    ("y(2*n) = x(n); y(2*n + 1) = -x(n)", [1, -1, 2, -2, 4, -4]),
+    ("v(0) = 0; for t in 0:N { y(t, m) = x(t)*A(t, m); y(t, M) = v(t); v(t + 1) = y(t, 1) + v(t) }",
+     [[1, 2, 0], [6, 10, 2], [28, 44, 12]]),
 ]
 APART = [
     ("y(i) = x(i); y(i) = 2*y(i - 1) where i in 2:3", [1, 2, 4]),
@@ -110,7 +115,7 @@ def test_an_element_is_no_slice_that_a_function_gives(value, said):
 
 
 def test_a_loop_beyond_the_shape_of_a_first_statement_is_told_a_larger_one():
-    text = "input u(N), int32 T\nw(0, i) = u(i){}\nfor t in 0:T {{ w(t+1, i+1) = w(t, i) where i in 0:N }}\noutput w"
+    text = "input u(N), int32 T\nw(0, i) = u(2*i - i){}\nfor t in 0:T {{ w(t+1, i+1) = w(t, i) where i in 0:N }}\noutput w"
     with pytest.raises(AdError) as raised:
         parse(text.format(""))
     said = raised.value.help or ""
