@@ -23,7 +23,7 @@ from adcli.lang.ir.names import Names
 from adcli.lang.loops.skewed_loops import at_once, is_over_numbers, is_over_sizes, skewed
 from adcli.lang.operations.limits import quantity
 from adcli.lang.operations.matrix import FORMS
-from adcli.lang.statements.comprehension_body import rewritten
+from adcli.lang.statements.comprehension_body import is_integer, rewritten
 from adcli.lang.tree.nodes import (
     Assign,
     Call,
@@ -84,14 +84,14 @@ def names_of_block(statements: Iterable[Statement], params: Iterable[Token]) -> 
     return {t.text for t in [*given, *(t for s in statements for t in targets_of(s))]}.union(sizes)
 
 
-def flat(context: Context, loop: For, taken: set[str], fresh: Callable[[str], str]) -> For:
-    """A loop with the steps of its inner loops as statements."""
+def flat(context: Context, loop: For, taken: set[str], fresh: Callable[[str], str], inside: bool = False) -> For:
+    """A loop, which may be `inside` of another one, with the steps of its inner loops as statements."""
     body, own = list[Statement](), set[str]()
     for s in loop.body:
         if not isinstance(s, For):
             body.append(s)
             continue
-        inner = flat(context, s, taken, fresh)
+        inner = flat(context, s, taken, fresh, True)
         check_step(context, inner, loop, taken)
         made = None if is_over_numbers(inner) else at_once(loop, inner)
         if made is not None:
@@ -106,7 +106,7 @@ def flat(context: Context, loop: For, taken: set[str], fresh: Callable[[str], st
             first, later = ending_early(context, inner, read, fresh)
         made = [*first, *later]
         own |= {t.text for each in made for t in targets_of(each)} - with_step(made, loop.step.text)
-        for k, number in enumerate(numbers(context, inner)):
+        for k, number in enumerate(numbers(context, inner, inside)):
             body += [changed(each, at_step(inner.step.text, number)) for each in (later if k else first)]
         if len(body) > MOST_STATEMENTS:
             said = f"a step of the outer loop has {quantity(len(body))} statements; the limit is {MOST_STATEMENTS:,}"
@@ -185,13 +185,20 @@ def with_step(body: Iterable[Statement], step: str) -> set[str]:
     return found
 
 
-def numbers(context: Context, loop: For) -> Iterable[int]:
+def numbers(context: Context, loop: For, inside: bool) -> Iterable[int]:
     """The steps of an inner loop."""
     ends = []
     for node in (loop.low, loop.high):
         end = bare(node)
         if not (type(end) is Token and end.text.isdigit()):
-            raise context.fault("the range of an inner loop is not of numbers", node, f"write numbers, such as 0:10; {AS_ONE}")
+            name, step = context.text(node), loop.step.text
+            items = [i.name for s in context.tree.statements if isinstance(s, Declare) for i in s.items]
+            counts = {n.text for n in items if is_integer(n)}
+            most = "" if inside or loop.down or loop.until is not None or name not in counts else \
+                f", or as many as there can be: for {step} in {context.text(loop.low)}:100 until {step} + 1 >= {name}, and 100 " \
+                f"for {name} behind the loop"
+            raise context.fault("the range of an inner loop is not of numbers", node, f"write numbers, such as 0:10{most}; " +
+                                ("loops over sizes whose steps read one another are two" if inside else AS_ONE))
         ends.append(int(end.text))
     if loop.checkpoint:
         raise context.fault("an inner loop has no checkpoint", loop.step, "write it behind the range of the outermost loop")

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from adcli.lang.expressions.scope import Context
 from adcli.lang.expressions.subscripts import AffineReader
-from adcli.lang.ir.affine import Index, affine
+from adcli.lang.ir.affine import Index, affine, slope
 from adcli.lang.ir.errors import AdError
 from adcli.lang.statements.comprehension_body import rewritten
 from adcli.lang.tree.nodes import (
@@ -72,8 +72,6 @@ class Skewed:
                 raise fault("a loop over sizes in a loop assigns single tensors", inner.step, WORK)
         if inner.down != outer.down:
             raise fault("a loop over sizes in a loop that runs the other way", inner.step, "let both run down, or none")
-        if outer.step.text in names_in(inner.low, inner.high):
-            raise fault("the range of an inner loop depends on the outer step", inner.low, "let it go over sizes and numbers")
         if inner.until is not None or outer.until is not None:
             raise fault("loops over sizes in one another have no until", inner.step, "let the inner loop go over numbers")
         if inner.checkpoint:
@@ -95,6 +93,27 @@ class Skewed:
             said = f"'{name}' is not at a constant number of steps from '{steps[0].text}' and '{steps[1].text}'"
             raise self.context.fault(said, node, WORK)
         return StepRead(args, (places[0][0], places[1][0]), (first, second), surely)
+
+    def growth(self, end: Node) -> int:
+        """How much further the inner range begins or ends at each outer step."""
+        index = self.index[0]
+        if index.name not in names_in(end):
+            return 0
+        reader = AffineReader(self.context, lambda t: affine(index if t.text == index.name else t.text))
+        grows = slope(reader.read(end, "the range of an inner loop"), index).number
+        if grows is None or int(grows) != grows:
+            raise self.context.fault("the range of an inner loop is no sum of the outer step", end, f"as in {index.name} + 1")
+        return int(grows)
+
+    def bound(self, end: Node, greatest: bool) -> Node:
+        """The least or the greatest value, over all outer steps, of where the inner range begins or ends."""
+        last = self.sum((self.outer.high, 1), self.number(-1)) if (self.growth(end) > 0) == greatest else self.outer.low
+        return self.at_step(end, last)
+
+    def at_step(self, end: Node, step: Node) -> Node:
+        """Where the inner range begins or ends at an outer step."""
+        name = self.outer.step.text
+        return rewritten(end, lambda n: Parens(step, *self.at) if type(n) is Token and n.text == name else None)
 
     def lags(self) -> Iterator[tuple[str, StepRead, tuple[int, int]]]:
         """For each read of what the loops assign, by how many steps the element was written before."""
@@ -165,8 +184,8 @@ class Skewed:
                                          f"give it values there before the loops, for example {name}(0, j) = 0 where j in 0:M")
             made += [self.zeros(name), *self.given(name, before), *edges]
         body: list[Statement] = [self.moved(s, write) for s, write in zip(self.statements, self.writes, strict=True)]
-        low = self.sum((self.outer.low, self.slope), (self.inner.low, 1))
-        high = self.sum((self.outer.high, self.slope), (self.inner.high, 1), self.number(-self.slope))
+        low = self.sum((self.outer.low, self.slope), (self.bound(self.inner.low, False), 1))
+        high = self.sum((self.outer.high, self.slope), (self.bound(self.inner.high, True), 1), self.number(-self.slope))
         loop = replace(self.outer, step=self.token(self.step), low=low, high=high, body=body)
         return [*made, loop, *(self.back(s, w) for s, w in zip(self.statements, self.writes, strict=True))]
 
@@ -175,8 +194,8 @@ class Skewed:
         own = [w for s, w in zip(self.statements, self.writes, strict=True) if s.target.text == name]
         others = [r for n, r in self.reads if n == name] + own
         rows = self.sum((self.outer.high, 1), self.number(max(a.offsets[0] for a in others)))
-        far = max(self.slope * a.offsets[0] + a.offsets[1] for a in others)
-        diagonals = self.sum((self.outer.high, self.slope), (self.inner.high, 1), self.number(far - self.slope))
+        far = max(self.slope * a.offsets[0] + a.offsets[1] for a in others) + self.slope   # with no step there are edges too
+        diagonals = self.sum((self.outer.high, self.slope), (self.bound(self.inner.high, True), 1), self.number(far - self.slope))
         s = next(s for s in self.statements if s.target.text == name)
         p, q = own[0].places
         left = [*own[0].args]
@@ -215,17 +234,24 @@ class Skewed:
         found = [read for other, read in self.reads if other == name and read.surely]
         inner, self.at = self.at, (found[0].args[0].start, found[0].args[-1].end) if found else self.at
         beside = defaultdict[tuple[int, int, bool], list[int]](list)
+        grows = {True: self.growth(self.inner.low), False: self.growth(self.inner.high)}
+        rows = own.offsets[0]
         for read in found:
             for k, (offset, written) in enumerate(zip(read.offsets, own.offsets, strict=True)):
-                for step in range(1, abs(offset - written) + 1):
-                    beside[k, step, offset < written].append(read.offsets[1 - k])
+                for low, growth in grows.items():   # of a row, beyond what the loops assign of that row
+                    beyond = (offset + k * growth * (rows - read.offsets[0]) - written) * (-1 if low else 1)
+                    for step in range(1, beyond + 1):
+                        beside[k, step, low].append(read.offsets[1 - k])
         for (k, step, low), others in sorted(beside.items()):
             loop, across = (self.outer, self.inner) if k == 0 else (self.inner, self.outer)
-            line = self.sum((loop.low, 1), self.number(own.offsets[k] - step)) if low else \
-                self.sum((loop.high, 1), self.number(own.offsets[k] + step - 1))
             free = self.token(across.step.text)
-            first = self.sum((across.low, 1), self.number(min(others)))
-            last = self.sum((across.high, 1), self.number(max(others)))
+            end = self.at_step(loop.low if low else loop.high, self.sum((free, 1), self.number(-rows)))
+            line = self.sum((end, 1), self.number(own.offsets[k] + (-step if low else step - 1)))
+            least, most = min(others), max(others)
+            if k and any(grows.values()):   # further rows are edges as a whole
+                least, most = max(least, rows), min(most, rows)
+            first = self.sum((self.bound(across.low, False), 1), self.number(least))
+            last = self.sum((self.bound(across.high, True), 1), self.number(most))
             row, column = (line, free) if k == 0 else (free, line)
             args = [*own.args]
             args[own.places[0]], args[own.places[1]] = row, column

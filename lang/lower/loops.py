@@ -105,7 +105,7 @@ def one_by_one(scope: EquationScope, statements: Sequence[TensorAssign], history
 
 
 class Declarations(NamedTuple):
-    """The names that are sizes in a block, those of its inputs and those in the ranges of its loops, and the extents of inputs."""
+    """The sizes of a block, named by its inputs and by the ranges of its loops, and the extents of its inputs."""
 
     sizes: set[str]
     extents: dict[str, list[Node]]

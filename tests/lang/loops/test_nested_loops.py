@@ -128,6 +128,50 @@ def test_a_loop_over_sizes_in_a_loop_is_its_steps(name: str) -> None:
             np.testing.assert_allclose(found[key], expected[key], rtol=1e-12, atol=1e-12)
 
 
+FIRST = "a(0, j) = x(j) where j in 0:N"
+TRIANGLES = [
+    ("1:N", "i:N", FIRST, "sin(a(i - 1, j)) + select(j > i, x(0)*a(i, j - 1), 0)"),
+    ("1:N", "1:i + 1", f"{FIRST}; a(j, 0) = x(j)/2 where j in 1:N", "sin(a(i - 1, j - 1)) + x(i)*a(i, j - 1)"),
+    ("1:N", "0:N - i", FIRST, "sin(a(i - 1, j) + x(i)*a(i - 1, j + 1)) + select(j > 0, a(i, j - 1), 1)"),
+    ("1:N", "i:N", f"{FIRST}; a(j, j - 1) = x(j) where j in 1:N", "sin(a(i - 1, j)) + x(0)*a(i, j - 1)"),
+    ("1:N", "2*i:2*N", f"{FIRST}; a(0, j + N) = x(j) where j in 0:N",
+     "sin(a(i - 1, j)) + a(i - 1, j - 1)*select(j > 2*i, a(i, j - 1), 1)"),
+    ("0:N - 1 down", "0:i + 1 down", "a(N - 1, j) = x(j) where j in 0:N",
+     "sin(a(i + 1, j) + x(i)*a(i + 1, j + 1)) + select(j < i, a(i, j + 1), 1)")]
+
+
+@pytest.mark.parametrize(("outer", "inner", "given", "value"), TRIANGLES)
+def test_an_inner_range_may_depend_on_the_outer_step(outer: str, inner: str, given: str, value: str) -> None:
+    """Values and gradients against loops of Python, over complex numbers with a small imaginary part."""
+    program = parse(f"input x(N)\n{given}\n"
+                    f"for i in {outer} {{ for j in {inner} {{ a(i, j) = {value} }} }}\n"
+                    f"v +=! a(i, j) where i in {outer.removesuffix(' down')}, j in {inner.removesuffix(' down')}\noutput v")
+    whole = gradient(program)
+
+    def steps(text: str, **names: int) -> range:
+        low, high = (eval(end, names) for end in text.removesuffix(" down").split(":"))
+        return range(low, high)[::-1] if text.endswith("down") else range(low, high)
+
+    def by_steps(x: np.ndarray) -> complex:
+        n, a = len(x), np.zeros((len(x) + 1, 2 * len(x) + 1), complex)
+        names = {"a": lambda i, j: a[i, j], "x": lambda i: x[i], "sin": np.sin, "N": n, "select": lambda c, y, z: y if c else z}
+        for line in given.split("; "):
+            left, right, low = re.fullmatch(r"a(.*) = (.*) where j in (.):N", line).groups()
+            for j in range(int(low), n):
+                a[eval(left, {"N": n, "j": j})] = eval(right, names, {"j": j})
+        for i in steps(outer, N=n):
+            for j in steps(inner, N=n, i=i):
+                a[i, j] = eval(value, names, {"i": i, "j": j})
+        return sum((a[i, j] for i in steps(outer, N=n) for j in steps(inner, N=n, i=i)), 0j)
+
+    for n in (1, 2, 5):
+        x = np.random.default_rng(n).normal(size=n)
+        slopes = [by_steps(x + 1e-30j * np.eye(n)[k]).imag / 1e-30 for k in range(n)]
+        for found in (evaluate(whole, {"x": x}), evaluate(parse(print_program(whole)), {"x": x})):
+            np.testing.assert_allclose(found["v"], by_steps(x).real, rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(found["dv_dx"], slopes, rtol=1e-12, atol=1e-12)
+
+
 def test_edges_of_loops_over_sizes_are_written_before() -> None:
     with pytest.raises(AdError, match="'z' is read beside what the loops assign, where nothing has written it"):
         parse("input x(N, M)\nfor i in 1:N { for j in 1:M { z(i, j) = x(i, j)*z(i, j - 1) } }")
