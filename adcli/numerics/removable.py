@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 
 from adcli.numerics.optimality import STEADY, PointDerivatives
-from adcli.numerics.vectors import Vector
+from adcli.numerics.vectors import Vector, dense
 
 DISTANCES = 1e-6, 1e-8
 """How far away neighbours are, relative to the size of the variables."""
@@ -21,6 +21,8 @@ DerivativesAt = Callable[[Vector], PointDerivatives]
 
 def mended(at: DerivativesAt, size: Vector) -> DerivativesAt:
     """The derivatives at a point, with the Hessian of its neighbours where these agree."""
+    from scipy.sparse import csr_array
+
     def derivatives(x: Vector) -> PointDerivatives:
         here = at(x)
         own = here.hess
@@ -28,14 +30,15 @@ def mended(at: DerivativesAt, size: Vector) -> DerivativesAt:
         def hess(v: Vector) -> Vector:
             assert own is not None
             found = agreed(at, here, size, v)
-            return own(v) if found is None else found
+            return own(v) if found is None else csr_array(found)
         return here if own is None else here._replace(hess=hess)
     return derivatives
 
 
 def agreed(at: DerivativesAt, here: PointDerivatives, size: Vector, multipliers: Vector) -> Vector | None:
     """The Hessian of the Lagrangian on all sides of a point; None where there is not one that value and gradient know."""
-    found = [(step, there, there.hess(multipliers)) for step in steps(size) if (there := at(here.x + step)).hess is not None]
+    found = [(step, there, dense(there.hess(multipliers))) for step in steps(size)
+             if (there := at(here.x + step)).hess is not None]
     if not found or not all(np.isfinite(h).all() for *_, h in found):
         return None
     middle: Vector = np.mean([h for *_, h in found], axis=0)
@@ -67,4 +70,4 @@ def value(at: PointDerivatives, multipliers: Vector) -> float:
 
 
 def gradient(at: PointDerivatives, multipliers: Vector) -> Vector:
-    return at.gradient - multipliers @ at.jacobian
+    return at.gradient - at.jacobian.T @ multipliers

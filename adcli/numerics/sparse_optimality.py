@@ -1,4 +1,4 @@
-"""Optimality of a point with many variables: the conditions of `optimality` by sparse factorisations, no dense matrix.
+"""The conditions of `optimality` by sparse factorisations, whatever a solver says of its answer.
 
 Multipliers are those of the solver, or of least squares over what is active. That the Hessian of the Lagrangian H is positive
 definite on the null space of the active gradients A is shown by one matrix H + σ AᵀA that is positive definite (Debreu
@@ -8,7 +8,7 @@ A point is stationary where the Newton step of what is free to move is short, or
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -23,6 +23,7 @@ from adcli.numerics.optimality import (
     FLAT,
     GRADIENT,
     INFEASIBLE,
+    MARGIN,
     MINIMUM,
     MOVING,
     NOT_FINITE,
@@ -32,8 +33,10 @@ from adcli.numerics.optimality import (
     SADDLE,
     SADDLE_SIZE,
     SINGULAR,
+    STATIONARY,
     STEADY,
     STEP,
+    SURE,
     WIDTHS,
     Assessment,
     Bounds,
@@ -64,6 +67,8 @@ SYMMETRIC: dict[str, Any] = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh":
 RELEASES, REFINEMENTS = 10, 4
 DIVERGED = 1e12
 """Beside what was left at the best point: Newton's steps lead nowhere."""
+NEAR = 0.5
+"""How far a better point may be, relative to the variables."""
 MOST_DEPENDENT = 10
 FACTORED = 1e-13
 """The backward error of a factorisation, relative to the norm of a matrix with a unit diagonal: some hundred roundings."""
@@ -96,7 +101,7 @@ def judged(at: Derivatives, x: Vector, bounds: Bounds, size: Vector, pulls: Side
     best = assessed(at, x, bounds, size, on)
     tried = set[bytes]()
     for width in [None, *WIDTHS]:
-        if best.verdict in (MINIMUM, NOT_UNIQUE, NOT_STRICT, NOT_FINITE):
+        if (tried or is_sharp(best)) and best.verdict in (MINIMUM, NOT_UNIQUE, NOT_STRICT, NOT_FINITE):
             break
         if width is not None:
             on = active(here, size, near := within(here, bounds, width))
@@ -105,12 +110,29 @@ def judged(at: Derivatives, x: Vector, bounds: Bounds, size: Vector, pulls: Side
         tried.add(held)
         y, multipliers = newton(at, x, bounds, size, near, on)
         found = assessed(at, y, bounds, size, with_multipliers(at(y), size, within(at(y), bounds, ACTIVE), multipliers))
-        best = found if (found.rank[0], left(found)) < (best.rank[0], left(best)) else best
+        near_by = largest((y - x) / size) <= NEAR
+        best = found if near_by and (found.rank[0], left(found)) < (best.rank[0], left(best)) else best
     if best.verdict == MOVING and pulls is not None:
         on = with_multipliers(here, size, by_multipliers(here, bounds, size, pulls), pulls[0])
         found = assessed(at, x, bounds, size, beside_bounds(here, bounds, size, on))
         best = found if found.rank < best.rank else best
+    here = at(best.x)
+    if best.verdict == MOVING and best.active.any():
+        held = scaled(here.jacobian, size)[best.active][:, ~best.held]
+        if not firm(at, best, bounds, of_length_one(held), best.active, ~best.held, size):
+            return degenerate(best)
     return best
+
+
+def is_sharp(found: Assessment) -> bool:
+    """True if no Newton step would bring a point nearer to a minimum."""
+    return found.step is not None and not np.any(found.step) and found.violation == 0
+
+
+def degenerate(found: Assessment) -> Assessment:
+    """Assessment of a point at which no multipliers need exist."""
+    return replace(found, verdict=DEGENERATE, multipliers=np.where(found.active, np.nan, 0.0),
+                   bound_multipliers=np.where(found.held, np.nan, 0.0))
 
 
 def within(here: PointDerivatives, bounds: Bounds, width: float) -> Sides:
@@ -170,21 +192,23 @@ def slackness(here: PointDerivatives, bounds: Bounds, size: Vector, on: Active) 
 def with_curvature(at: Derivatives, here: PointDerivatives, known: Assessment, bounds: Bounds, size: Vector) -> Assessment:
     """Assessment of a stationary point by second derivatives along what does not pull at its bound."""
     from scipy.sparse import vstack
-    assert here.hess is not None
+    if here.hess is None:
+        return replace(known, verdict=STATIONARY)
     least = GRADIENT * max(1.0, float(np.max(np.abs(here.gradient * size))))
-    rows = scaled(here.jacobian, size)
+    rows: Any = scaled(here.jacobian, size)
     pull = np.abs(known.multipliers) * lengths(rows)
     strong = known.active & ((pull > least) | (bounds.c_low == bounds.c_high))
     free = ~(known.held & ((np.abs(known.bound_multipliers * size) > least) | (bounds.low == bounds.high)))
     hessian = scaled(here.hess(known.multipliers), size, size)
     if not np.isfinite(hessian.data).all():
         return known
-    flat = scaled(flat_directions(at, known.x, free, size), 1 / size)
-    held = rows[strong][:, free]
-    inner = hessian[free][:, free]
-    usual = float(np.median(lengths(held))) if held.shape[0] else 1.0
-    rows = vstack([held, of_length_one(flat[:, free]) * usual]).tocsr()
-    solve = definite(inner, rows)
+    held, inner = of_length_one(rows[strong][:, free]), hessian[free][:, free]
+    rows = held
+    flat: Any = np.zeros((0, len(size)))
+    if (solve := definite(inner, rows)) is None:
+        flat = scaled(flat_directions(at, known.x, free, size), 1 / size)
+        rows = vstack([held, of_length_one(flat[:, free])]).tocsr()
+        solve = definite(inner, rows) if flat.shape[0] else None
     if solve is None:
         return bent(at, known, inner, rows, free, size)
     along = None if not flat.shape[0] else greatest_one(flat[[0]].toarray().ravel() * size)
@@ -195,32 +219,51 @@ def with_curvature(at: Derivatives, here: PointDerivatives, known: Assessment, b
     near = bool(np.all(np.abs(step) <= STEP)) or lower <= IN_VALUE * abs(known.f)
     if not near or not steady(at, found, hessian, rows, free, size):
         return replace(found, direction=None)
-    if held.shape[0]:
-        held = of_length_one(held)
-        if not firm(at, known, bounds, held, strong, free, size):
-            return replace(found, verdict=DEGENERATE)
-        multipliers = found.multipliers.copy()
-        multipliers[np.flatnonzero(strong)[dependent(held)]] = np.nan
+    if held.shape[0] and not firm(at, known, bounds, held, strong, free, size):
+        return degenerate(found)
+    if known.active.any():
+        multipliers, every = found.multipliers.copy(), scaled(here.jacobian, size)[known.active][:, free]
+        multipliers[np.flatnonzero(known.active)[dependent(of_length_one(every))]] = np.nan
         found = replace(found, multipliers=multipliers)
-    return replace(found, verdict=MINIMUM if along is None else NOT_UNIQUE)
+    return replace(found, verdict=MINIMUM if along is None else NOT_UNIQUE, cornered=rows.shape[0] >= rows.shape[1])
 
 
 def steady(at: Derivatives, found: Assessment, hessian: Any, rows: Any, free: Vector, size: Vector) -> bool:
     """True if the Hessian changes over the Newton step by less than a part of itself along all that is free to move."""
     assert found.step is not None
-    there = at(found.x + beyond_rounding(found.x, found.step)).hess
-    assert there is not None
-    change = (scaled(there(found.multipliers), size, size) - hessian)[free][:, free]
     part = STEADY * hessian[free][:, free]
-    return bool(np.isfinite(change.data).all()) and all(
-        definite((part + way * change).tocsr(), rows) is not None for way in (1.0, -1.0))
+
+    def keeps(step: Vector) -> bool:
+        there = at(found.x + beyond_rounding(found.x, step)).hess
+        assert there is not None
+        change = (scaled(there(found.multipliers), size, size) - hessian)[free][:, free]
+        return bool(np.isfinite(change.data).all()) and all(
+            definite((part + way * change).tocsr(), rows) is not None for way in (1.0, -1.0))
+
+    moves = reach(at(found.x), found, hessian[free][:, free], rows, free, size)
+    return keeps(found.step) and all(keeps(move) or keeps(-move) for move in moves)
+
+
+def reach(here: PointDerivatives, found: Assessment, hessian: Any, rows: Any, free: Vector, size: Vector) -> Iterator[Vector]:
+    """How far the rounding of the gradient may have moved a minimum, along the directions of least curvature."""
+    noise = MARGIN * size * here.noise(found.multipliers)
+    if not np.isfinite(noise).all():
+        return
+    for d in least_directions(hessian, rows):
+        if (bend := float(d @ (hessian @ d))) <= 0:   # held by rows
+            continue
+        move = np.zeros(len(size))
+        move[free] = d * float(np.abs(d) @ noise[free]) / bend
+        if np.max(np.abs(move * size) / np.maximum(np.abs(found.x), 1.0)) > SURE:
+            yield move * size
 
 
 def firm(at: Derivatives, found: Assessment, bounds: Bounds, held: Any, strong: Vector, free: Vector, size: Vector) -> bool:
     """True if the gradients of the active conditions change little over a Newton step onto their bounds, or one as long as
     rounding: where a gradient is zero at the bound itself, half of it is lost on the way."""
     pull, c = found.multipliers[strong], found.c[strong]
-    bound = np.where(pull >= 0, bounds.c_low[strong], bounds.c_high[strong])
+    side = np.where(pull != 0, np.sign(pull), sides(c, bounds.c_low[strong], bounds.c_high[strong], WIDTHS[-1]))
+    bound = np.where(side >= 0, bounds.c_low[strong], bounds.c_high[strong])
     least = np.finfo(float).eps * np.maximum(1.0, np.abs(bound))
     gap = np.copysign(np.maximum(np.abs(bound - c), least), bound - c)
     rows = scaled(at(found.x).jacobian, size)[strong][:, free]

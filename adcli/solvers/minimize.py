@@ -20,17 +20,15 @@ from adcli.numerics.optimality import (
     MINIMUM,
     MOST_INPUTS,
     MOVING,
-    NOT_FINITE,
     NOT_STRICT,
     NOT_UNIQUE,
     SADDLE,
     STATIONARY,
     Assessment,
     Bounds,
-    assess,
-    polished,
 )
 from adcli.numerics.removable import agreed, mended
+from adcli.numerics.sparse_optimality import judged
 from adcli.numerics.vectors import Vector, dense, quiet_scipy
 from adcli.solvers.conditions import StatedCondition, greatest, value_of, with_conditions
 from adcli.solvers.functions import GIVEN_UP, MOST_DENSE, ScalarVectorFunction
@@ -209,8 +207,7 @@ def minimized(problem: Problem, solver: str, watch: Watch) -> Optimum:
     e = Evaluations(problem, x0, watch)
     y0 = x0 / e.scale
     if not (np.isfinite(e.values(y0)).all() and np.isfinite(e.g(y0)).all()):
-        there = assess(e.derivatives(y0)._replace(hess=None), e.bounds, np.maximum(np.abs(y0), 1.0))
-        return finished(e, replace(there, verdict=NOT_FINITE), solver, 0, "the start", x0)
+        return finished(e, judgement(e, y0, np.maximum(np.abs(y0), 1.0), None), solver, 0, "the start", x0)
     best: tuple[Assessment, str, int, str] | None = None
     for name in candidates(problem, solver):
         if name in PACKAGES and solver_module(name) is None:
@@ -243,26 +240,19 @@ def ended(e: Evaluations, name: str, y0: Vector) -> tuple[Assessment, str, int, 
 
 
 def judgement(e: Evaluations, y: Vector, size: Vector, pulls: tuple[Vector, Vector] | None) -> Assessment:
-    """Assessment of a point, or a better one near by: by sparse matrices, where there are many variables."""
-    if e.large and e.function.has_matrices:
-        from adcli.numerics.sparse_optimality import judged
-        return judged(e.sparse_derivatives, y, e.bounds, size, pulls)
-    found = polished(e.derivatives, y, e.bounds, size)
-    if found.verdict != FLAT:
+    """Assessment of a point, or a better one near by."""
+    found = judged(e.derivatives, y, e.bounds, size, pulls)
+    if found.verdict != FLAT or e.large:
         return found
-    other = polished(mended(e.derivatives, size), y, e.bounds, size)   # the Hessian may be a convention
-    if other.verdict == MINIMUM:
-        return other
-    from adcli.numerics.flat_directions import flat_directions
-    flat = flat_directions(e.derivatives, found.x, ~found.held, size).toarray()
-    return polished(lambda x: e.derivatives(x)._replace(flat=flat), y, e.bounds, size) if len(flat) else found
+    other = judged(mended(e.derivatives, size), y, e.bounds, size)   # the Hessian may be a convention
+    return other if other.verdict == MINIMUM else found
 
 
 def is_removable(problem: Problem, found: Assessment) -> bool:
     """True if second derivatives on all sides of a point agree, so that a kink there says nothing."""
     e = Evaluations(problem, problem.start)
     y = found.x / e.scale
-    if e.second(y) is None:
+    if e.derivatives(y).hess is None:
         return False
     with np.errstate(all="ignore"):
         return agreed(e.derivatives, e.derivatives(y), np.maximum(np.abs(y), 1.0),

@@ -115,11 +115,10 @@ class Report:
             return (f"{self.word} to second order, not shown to be strict: {gradient}, and the Hessian is zero to rounding"
                     f" {self.along()}, here and on both sides")
         definite = "positive" if self.problem.sign > 0 else "negative"
-        none_left = found.eigenvalues is not None and not len(found.eigenvalues)
         if found.verdict == NOT_UNIQUE:
-            across = "" if none_left else f", Hessian {definite} definite across"
+            across = "" if found.cornered else f", Hessian {definite} definite across"
             return f"{self.word}, not unique: nothing changes {self.along()}; {gradient}{across}"
-        if none_left:
+        if found.cornered:
             return f"{self.word}: {gradient}; the active conditions leave no direction free"
         where = " along what is free to move" if held else ""
         sides = ", the same on all sides of a " + LEVELS[self.smoothness[0]] if self.smoothness[0] > 0 else ""

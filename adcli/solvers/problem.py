@@ -125,18 +125,20 @@ class Evaluations:
 
     def derivatives(self, y: Vector) -> PointDerivatives:
         def noise(multipliers: Vector) -> Vector:
+            if self.large:   # it would take longer than the search
+                return np.full(len(y), np.inf)
             return self.scale * self.function.gradient_rounding(y * self.scale, np.concatenate([[1.0], multipliers]))
 
-        return PointDerivatives(y, float(self.values(y)[0]), self.c(y), self.g(y), dense(self.jac(y)), self.second(y), noise)
-
-    def sparse_derivatives(self, y: Vector) -> PointDerivatives:
         from scipy.sparse import csr_array
+        many = len(y) > MOST_INPUTS and not self.function.has_matrices
         return PointDerivatives(y, float(self.values(y)[0]), self.c(y), self.g(y), csr_array(self.jac(y)),
-                                lambda v: self.hess(y, -v))
+                                None if many else lambda v: self.matrix(y, -v), noise)
 
-    def second(self, y: Vector) -> Callable[[Vector], Vector] | None:
-        whole = len(y) <= (MOST_INPUTS if isinstance(self.function, ScalarVectorFunction) else MOST_DENSE)
-        return (lambda v: dense(self.hess(y, -v))) if whole else None
+    def matrix(self, y: Vector, v: Vector) -> Any:
+        """The Hessian of f + Σ v c as a sparse matrix; by products with unit vectors where there is no other way."""
+        from scipy.sparse import csr_array
+        made = self.hess(y, v)
+        return csr_array(made @ np.eye(len(y)) if hasattr(made, "matvec") else made)
 
 
 class SolverEnd(NamedTuple):

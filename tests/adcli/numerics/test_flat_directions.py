@@ -14,7 +14,8 @@ DIRECTIONS = [1, 2, 0, 1]
 
 
 def along(x: np.ndarray) -> PointDerivatives:
-    return PointDerivatives(x, 0.0, JACOBIAN @ x, np.zeros(9), JACOBIAN, lambda multipliers: np.zeros((9, 9)))
+    return PointDerivatives(x, 0.0, JACOBIAN @ x, np.zeros(9), JACOBIAN, lambda multipliers: np.zeros((9, 9)),
+                            lambda multipliers: np.zeros(9))
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 9])
