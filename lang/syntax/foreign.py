@@ -18,7 +18,7 @@ from functools import cache
 from itertools import chain, count
 from typing import NamedTuple
 
-from adcli.lang.ir.errors import AdError, Fix, Source
+from adcli.lang.ir.errors import AdError, Fix, Source, plural
 from adcli.lang.ir.names import ACCESS, NAME, sliced
 from adcli.lang.ir.notation import ATOM, OR, POWER, PRODUCT, SUM, TERNARY, UNARY, enclosed
 from adcli.lang.ir.primitives import TABLE as PRIMITIVES
@@ -207,7 +207,7 @@ TABLE = [Spelling(*row) for row in (
     (r"<m> (Mod|MOD|rem)\b <p>", "fmod({0}, {2})", "{1}"), (r"<s> (div|DIV)\b <p>", "trunc({0:product} / {2:unary})", "{1}"),
     (r"<s> %/% <p>", "floor({0:product} / {1:unary})", "%/%"), (r"<s> // <p>", "floor({0:product} / {1:unary})", "//"),
     (r"(?<=[\w)\]\s])\.(\*\*|[-+*/^])", "{0}"), (r"(?<![\w.])<n>\. \( <l> \)", "{0}({1})"),
-    (rf"(?<![=!]=)(?<![=!]=\s)(?<!einsum\()[{QUOTES}]<l>[{QUOTES}](?! [=!]=)", "{0}", "there are no strings in a program"),
+    (rf"(?<![=!]=)(?<![=!]=\s)[{QUOTES}]<l>[{QUOTES}](?! [=!]=)", "{0}", "there are no strings in a program"),
     # Reductions of one dimension.
     (r"(?<![\w.])(\w+) \( <e> , (axis|dims?) = (-?\d+)(?: , keepdims? = \w+)? \)", "{0}_along({1}, {2}, {3})",
      "a dimension is named by its index"),
@@ -297,6 +297,7 @@ def rewritings(text: str, comments: bool, source: str = "") -> Iterator[AdError]
     if not comments:
         yield from reductions(text, source)
         yield from slices(text, source)
+        yield from summed_products(text)
     tensors = {*shapes_in(source), *MADE.findall(source)}
     for pattern, row in patterns(COMMENTS if comments else TABLE):
         found = pattern.search(text)
@@ -325,6 +326,24 @@ def reductions(text: str, source: str) -> Iterator[AdError]:
         fix = statement_apart(text, found.start(), found.end(), f"{REDUCING[first]} {row.written.format(first, *pieces)}", source)
         yield AdError(f"a {KINDS[REDUCING[first]]} over an index is a statement of its own", (found.start(), found.end()),
                       f"write {fix.text}", fix=fix)
+
+
+def summed_products(text: str) -> Iterator[AdError]:
+    """Rewriting of `y = einsum('ij,j->i', A, x)`: the product of the elements, and the sum over the other indices."""
+    found = compiled(rf"{START}({NAME})(?: \([^()]*\))? = (?:\w+\.)*einsum \( ['\"] ([a-zA-Z, ]+?)(-> [a-zA-Z]*)? ['\"] , "
+                     rf"<v> \){END}").search(text)
+    if found is None:
+        return
+    target, terms, to, names = found.groups()
+    indices, tensors = [t.strip() for t in terms.split(",")], re.split(r"\s*,\s*", names)
+    once = sorted(i for i in {*terms} - {*", "} if terms.count(i) == 1)
+    kept = [*to.removeprefix("->").strip()] if to is not None else once
+    said = "" if len(indices) == len(tensors) else \
+        f", and this one has {plural(len(indices), 'term')} for {plural(len(tensors), 'tensor')}"
+    left = f"{target}({', '.join(kept)})" if kept else target
+    right = " * ".join(f"{tensor}({', '.join(i)})" if i else tensor for tensor, i in zip(tensors, indices, strict=False))
+    written = f"{left} {'=' if {*kept} == {*terms} - {*', '} else '+=!'} {right}"
+    yield AdError(f"there is no 'einsum'{said}", found.span(), f"write {written}", fix=Fix(0, len(text), written))
 
 
 def slices(text: str, source: str) -> Iterator[AdError]:

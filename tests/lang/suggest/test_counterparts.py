@@ -138,7 +138,7 @@ REFERENCES: dict[tuple[str, int], Any] = {
     **of("inv_square", lambda x: x**-2), **of("root", lambda x, n: np.power(x, 1 / n), GRID, (2.0, 3.0)),
     **of("nthroot real_root surd", odd_root, GRID, (3.0, 7.0)), **of("sqrtpi", lambda x: math.sqrt(PI * x), POSITIVE),
     **of("softplus", lambda x, b: np.logaddexp(0, b * x) / b, GRID, POSITIVE),
-    **of("float double real print positive dble float64 tensor item", lambda x: x), **of("sum plus", lambda x, y: x + y),
+    **of("float double real print positive dble float64 tensor item", lambda x: x), **of("plus", lambda x, y: x + y),
     **of("AVERAGE", lambda x, y: np.mean([x, y])),
     **of("minus", lambda x, y: x - y), **of("prod times mtimes", lambda x, y: x * y),
     **of("rdivide mrdivide truediv rational fraction", lambda x, y: x / y), **of("muladd mad", lambda a, b, c: a * b + c),

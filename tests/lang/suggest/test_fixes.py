@@ -114,7 +114,8 @@ GUESSES = [
     ("v = 1 + np.sum(x)", None),
     *((f"input A(N, N), x(N), y(N)\n{text}", None) for text in (
         "v(i) = i % 2 == 0 ? x(i/2) : 0 where i in 0:2*N",
-        "v = A'", "v = A\\x", "v = sum(i -> x(i)^2, 1:N)", "v = 2*sum(j -> x[j], 2:N) + 1", "v = np.diag(A)",
+        "v = A'", "v = A\\x", "v(i) = einsum('ij,j->i', A, x)", "v = einsum(\"ii\", A)", "v = sum(i -> x(i)^2, 1:N)",
+        "v = 2*sum(j -> x[j], 2:N) + 1", "v = np.diag(A)",
         "v = norm(x, 1)", "v = np.linalg.norm(x, ord=1)", "v = norm(x, np.inf)", "v(n) = 2*np.cumprod(x)",
         "v(a, b) = 1 + np.matmul(A, A)", "v = Σ_i x(i)", "v(i) = 2*∑_{j} A(i, j)*x(j)", "v = 1 + max_i x(i)")),
     *((f"input A(N, M + 1), x(N)\nv = 2*{size}", None) for size in (
@@ -206,7 +207,9 @@ INV, SOLVE = np.linalg.inv, np.linalg.solve
     ("x'*A*y", lambda A, x, y: x @ A @ y), ("1 + x'*y", lambda A, x, y: 1 + x @ y), ("A\\x", lambda A, x, y: SOLVE(A, x)),
     ("np.diag(x) @ A", lambda A, x, y: np.diag(x) @ A), ("np.std(x) + 2*np.var(y)", lambda A, x, y: np.std(x) + 2 * np.var(y)),
     ("norm(x - y, 1)", lambda A, x, y: np.abs(x - y).sum()), ("np.linalg.norm(x, np.inf)", lambda A, x, y: np.abs(x).max()),
-    ("sum(i -> x(i)^2, 1:N)", lambda A, x, y: x @ x),
+    ("sum(i -> x(i)^2, 1:N)", lambda A, x, y: x @ x), ("np.einsum('ij,i', A, x)", lambda A, x, y: A.T @ x),
+    ("einsum('ij,jk->ki', A, A)", lambda A, x, y: (A @ A).T), ("einsum('i,i', x, y)", lambda A, x, y: x @ y),
+    ("einsum('ij,j,->i', A, x)", lambda A, x, y: A @ x),
     ("tanh(A*x + y)", lambda A, x, y: np.tanh(A @ x + y)), ("x*A", lambda A, x, y: x @ A),
     ("np.convolve(x, y)", lambda A, x, y: np.convolve(x, y)), ("2*sum_i x(i)^2", lambda A, x, y: 2 * x @ x),
     ("np.cumprod(y)", lambda A, x, y: np.cumprod(y)),
