@@ -10,7 +10,7 @@ from adcli.lang.ir import SINGULAR, SMOOTH, Primitive
 from adcli.lang.ir.special_rows import DERIVATIVES
 from adcli.lang.lower.frontend import parse
 from back_ends import MODES
-from one_operation import REAL, orders, program
+from one_operation import REAL, SUMS, orders, program
 from orders import Orders, alike, elements, of_elements
 from session_seed import drawn, part
 
@@ -35,8 +35,9 @@ def named(case: tuple[Primitive, tuple[int, ...], int]) -> str:
 
 def points(op: Primitive, names: list[str], values: list[float]) -> list[dict[str, float]]:
     found = list(itertools.product(values, repeat=len(names)))
-    if len(found) > MOST:
-        found = drawn("orders", op.name).sample(found, MOST)
+    most = 8 if op.name in SUMS else MOST
+    if len(found) > most:
+        found = drawn("orders", op.name).sample(found, most)
     return [dict(zip(names, x, strict=True)) for x in found]
 
 

@@ -21,6 +21,7 @@ from adcli.lang.ir.names import Names, name_table
 from adcli.lang.ir.notation import ATOM, INDENT, Piece
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rule_programs import Statics, statics
+from adcli.lang.ir.table_sum import TableSum
 from adcli.lang.passes.pipeline import run
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.lang.printing.scalar_printer import ScalarWriter
@@ -49,7 +50,8 @@ class Language:
     `closes` a statement with others in it, the beginnings of a `test` and of declarations of a whole number, a constant and a
     variable; an integer as a number and as a subscript, the statement `required` of a subscript, an `element` of an array and the
     `part` from one on, the statement that a place is `added` to by an operator, and the texts of whole `expressions`. In scripts
-    also `definitions` of operations by others, and a `function` of its name, parameters, statements and value.
+    also `definitions` of operations by others, and a `function` of its name, parameters, statements and value. `table_sum`
+    writes the function for a sum over a table.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Language:
     declaration: Callable[[Var, str, str], str]
     comment: Callable[[Sequence[str]], list[str]]
     expressions: Callable[[Mapping[str, str], Helpers], WholeNumbers]
+    table_sum: Callable[[SumFunction], list[str]]
     loop: Callable[[LoopHead], list[str]] | None = None
     test: str = "if ({})"
     whole: str = ""
@@ -79,10 +82,24 @@ class Language:
     library: Iterable[str] = ()
     definitions: Definitions | None = None
     function: Callable[[str, Sequence[str], Sequence[str], str], list[str]] | None = None
-
     def symbol(self, text: str) -> str:
         """The text as the name of a function that another program can link with."""
         return Names((*self.words, *self.library)).fresh(self.identifier(text))
+
+
+class SumFunction(NamedTuple):
+    """A function that sums a term over the rows of a table: local names, the statements of a term, and its value. `rows` are the
+    lines of the table, each row with its numbers between commas."""
+
+    name: str
+    columns: Sequence[str]
+    parameters: Sequence[str]
+    table: str
+    index: str
+    total: str
+    rows: Sequence[str]
+    statements: Sequence[str]
+    value: str
 
 
 class LoopHead(NamedTuple):
@@ -141,9 +158,24 @@ class Helpers:
         lines, (result,) = list(writer.computed()), program.results
         return self.language.function(own, [writer.names[p.var] for p in program.params], lines, writer.piece(result.atom)[0])
 
+    def summed(self, op: TableSum) -> str:
+        """The name of the function for a sum over a table."""
+        if (op.name, ()) not in self.known:
+            own = self.known[op.name, ()] = self.names.fresh(f"{self.prefix}{op.name}")
+            program, inside = self.prepared(op.term), Helpers(self.language, [*self.known.values(), own])
+            writer = Statements(self, program, {v: inside.named(text) for v, text in name_table(program).items()})
+            writer.results = set()
+            lines, (result,) = list(writer.computed()), program.results
+            names, count = [writer.names[p.var] for p in program.params], len(op.table[0])
+            rows = [", ".join(self.language.number(x)[0] for x in row) for row in op.table]
+            self.lines += [*self.language.table_sum(SumFunction(
+                own, names[:count], names[count:], self.names.fresh(f"{own}_rows"), inside.named("k"), inside.named("total"),
+                rows, lines, writer.piece(result.atom)[0])), ""]
+        return self.known[op.name, ()]
+
     def prepared(self, program: Program) -> Program:
         """The program in terms of what the text can call."""
-        return run(program, [drop_zero_seeds, lambda p: expand(p, self.language.definitions, is_function), simplify])
+        return run(program, [drop_zero_seeds, lambda p: expand(p, self.language.definitions, is_function, loops=True), simplify])
 
     def statements(self, program: Program) -> Statements:
         """The writer of a program of scalars."""
@@ -153,7 +185,8 @@ class Helpers:
     def operation(self, e: Equation, parts: Sequence[Piece]) -> Piece:
         """An operation on pieces, without those that its row wants as constants."""
         static = statics(e)
-        spelling = self.language.spelling(e.op) or self.function(e.op.name, static)
+        spelling = self.summed(e.op) if isinstance(e.op, TableSum) else \
+            self.language.spelling(e.op) or self.function(e.op.name, static)
         return self.language.operation(e, spelling, [p for i, p in enumerate(parts) if i not in dict(static)])
 
     def combined(self, name: str, parts: Sequence[Piece]) -> Piece:

@@ -56,7 +56,7 @@ class CFunction:
 def source(program: Program, name: str, fast: bool = False, size: int = PART_SIZE, precision: Precision = DOUBLE) -> CFunction:
     """The program as C99: a function `name`, an identifier; of more than `size` equations one that calls others. AdError where
     a constant is no number of the precision."""
-    program = expand(program, DEFINITIONS)
+    program = expand(program, DEFINITIONS, loops=True)
     parts, slots = cut(program, size)
     helpers = Helpers(language(precision), (name, f"{name}_work", f"{name}_WORK"), f"{name}_")
     values = {var: helpers.named(text) for var, text in name_table(program).items()}

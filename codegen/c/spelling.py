@@ -9,10 +9,10 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from adcli.codegen.c.language import Language, counting, letters, spelled, words
+from adcli.codegen.c.language import Language, SumFunction, counting, letters, spelled, words
 from adcli.codegen.c.matrix_functions import MATRICES
 from adcli.codegen.c.whole_numbers import WholeNumbers
-from adcli.lang.ir.notation import ATOM, COMPARISON, INFIX, OR, PRODUCT, SUM, TERNARY, UNARY, Piece, call, enclosed
+from adcli.lang.ir.notation import ATOM, COMPARISON, INDENT, INFIX, OR, PRODUCT, SUM, TERNARY, UNARY, Piece, call, enclosed
 from adcli.lang.operations.precision import DOUBLE, Precision
 
 OPERATORS = {**{symbol: level for name, (symbol, level) in INFIX.items() if name != "pow"},
@@ -138,6 +138,18 @@ def operator(spelling: str, parts: Sequence[Piece], suffix: str = "") -> Piece:
     return f"{enclosed(parts[0], left)} {spelling} {enclosed(parts[1], right)}", level
 
 
+def table_sum(f: SumFunction, precision: Precision) -> list[str]:
+    """The function for a sum over a table."""
+    real = precision.type
+    columns = [f"const {real} {c} = {f.table}[{f.index}][{j}];" for j, c in enumerate(f.columns)]
+    return [f"static const {real} {f.table}[{len(f.rows)}][{len(f.columns)}] = {{", *(f"    {{{row}}}," for row in f.rows), "};",
+            f"static {real} {f.name}({', '.join(f'{real} {p}' for p in f.parameters)})", "{",
+            f"    {real} {f.total} = {number(0.0, precision)[0]};",
+            f"    for (int {f.index} = 0; {f.index} < {len(f.rows)}; {f.index}++) {{",
+            *(INDENT * 2 + line for line in [*columns, *f.statements]), f"        {f.total} += {f.value};", "    }",
+            f"    return {f.total};", "}"]
+
+
 @cache
 def language(precision: Precision) -> Language:
     """C for programs of a precision."""
@@ -158,7 +170,8 @@ def language(precision: Precision) -> Language:
         comment=lambda lines: comment(lines).splitlines(),
         expressions=lambda names, helpers: WholeNumbers(names, helpers.function), loop=counting("ptrdiff_t"),
         whole="const ptrdiff_t ", constant=f"const {real} ", variable=f"{real} ", as_number=f"({real}){{}}",
-        as_subscript="(ptrdiff_t){}", required="if (!({})) return 1;", part="&{}[{}]")
+        as_subscript="(ptrdiff_t){}", required="if (!({})) return 1;", part="&{}[{}]",
+        table_sum=lambda f: table_sum(f, precision))
 
 
 def comment(lines: Sequence[str]) -> str:

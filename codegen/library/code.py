@@ -171,7 +171,7 @@ def flushed(options: EmitOptions) -> str:
 def prepared(program: Program, options: EmitOptions) -> Program:
     """The program in terms of what its machine has."""
     machine, program = machine_of(options), for_machine(program)
-    return expand(program, {**DEFINITIONS, **EXTREMA}) if machine and machine.extrema else program
+    return expand(program, {**DEFINITIONS, **EXTREMA}, loops=True) if machine and machine.extrema else program
 
 
 def llvm_needed(text: str) -> int:

@@ -316,4 +316,4 @@ def _calls(op: Primitive, count: int, constants: tuple[float | None, ...]) -> in
         args[k] = Lit(constants[k] or 0.0)
     outs = tuple([Var() for _ in range(op.outs)])
     program = Program((), (Equation(outs, op, tuple(args)),), tuple([Result("", out) for out in outs]))
-    return sum(not e.op.llvm for e in expand(program, DEFINITIONS).equations)
+    return sum(not e.op.llvm for e in expand(program, DEFINITIONS, loops=True).equations)

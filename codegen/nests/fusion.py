@@ -36,7 +36,7 @@ LONGEST_BODY = 100
 
 def joined(program: Program) -> Program:
     """The program with its scalars and reductions in terms of what a machine has, and elementwise work where it is used."""
-    return fused(expand(in_sums(program), DEFINITIONS))
+    return fused(expand(in_sums(program), DEFINITIONS, loops=True))
 
 
 def in_machine_terms(program: Program) -> Program:
@@ -44,7 +44,7 @@ def in_machine_terms(program: Program) -> Program:
     equations = []
     for e in program.equations:
         if isinstance(e.op, Comprehension):
-            body = expand(simplify(expand(e.op.body, DEFINITIONS)), DEFINITIONS)
+            body = expand(simplify(expand(e.op.body, DEFINITIONS, loops=True)), DEFINITIONS, loops=True)
             op, args = compact(replace(e.op, body=body), e.args)
             e = replace(e, op=op, args=args)
         equations.append(e)

@@ -49,7 +49,8 @@ def kernel_texts(program: Program, lanes: int, library: Library, fast: bool = Fa
     from adcli.codegen.rows import llvm
     from adcli.codegen.rows.expand import expand
     from adcli.codegen.rows.flushing import here
-    program, numbers = expand(program, llvm.DEFINITIONS), llvm.Numbers(fast, precision or llvm.DOUBLE, here() if fast else "")
+    program = expand(program, llvm.DEFINITIONS, loops=True)
+    numbers = llvm.Numbers(fast, precision or llvm.DOUBLE, here() if fast else "")
     if supported() and (len(program.equations) > llvm.ONE_PART or not llvm.level(llvm.one_text_length(program))):
         from adcli.codegen.rows.long_kernel import LongKernel  # only for long programs
         return LongKernel(program, lanes, library, numbers)

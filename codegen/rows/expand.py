@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Primitive, Program, Var, operations
 from adcli.lang.ir.build import Builder, Expr
+from adcli.lang.ir.table_sum import TableSum
 from adcli.lang.passes.pipeline import run
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.lang.simplify.simplify import simplify
@@ -22,19 +23,19 @@ Substitution = dict[Atom, Atom]
 
 def for_machine(program: Program) -> Program:
     """The program as code is made from it: zero seeds gated, compositions written out, simplified."""
-    return run(program, [drop_zero_seeds, expand, simplify])
+    return run(program, [drop_zero_seeds, lambda p: expand(p, loops=True), simplify])
 
 
 def expand(program: Program, definitions: Definitions | None = None,
-           kept: Callable[[Equation], bool] = lambda e: False) -> Program:
+           kept: Callable[[Equation], bool] = lambda e: False, loops: bool = False) -> Program:
     """The program with only rows that have an instruction or a libm symbol, of fixed arity and without `dup`. Compositions
-    that are `kept` stay as they are.
+    that are `kept` stay as they are; sums over tables are written out unless there are `loops`.
 
     Time is linear in the number of equations that come out.
     """
     definitions = definitions or {}
     used = operations(program)
-    fixed = {op for op in used if not rewritten(op, definitions)}
+    fixed = {op for op in used if not rewritten(op, definitions, loops)}
     if fixed == used:
         return program
     env: Substitution = {}
@@ -47,7 +48,7 @@ def expand(program: Program, definitions: Definitions | None = None,
         pending = [line]
         while pending:
             e = in_terms_of(pending.pop(), env)
-            parts = None if e.op in fixed or kept(e) else rewrite(e, env, definitions)
+            parts = None if e.op in fixed or kept(e) else rewrite(e, env, definitions, loops)
             if parts is None:
                 done.append(e)
             else:
@@ -62,15 +63,20 @@ def in_terms_of(e: Equation, env: Substitution) -> Equation:
     return e.substituted({a: read(a, env) for a in (*e.outs, *e.args) if a in env})
 
 
-def rewritten(op: Primitive, definitions: Definitions) -> bool:
+def composed(op: Primitive, loops: bool) -> bool:
+    """True if an operation is replaced by its definition by others."""
+    return not loops if isinstance(op, TableSum) else op.llvm is None and op.libm is None
+
+
+def rewritten(op: Primitive, definitions: Definitions, loops: bool) -> bool:
     """True if some equations of an operation are rewritten."""
-    return (op.llvm is None and op.libm is None) or op.many is not None or op.name in definitions
+    return composed(op, loops) or op.many is not None or op.name in definitions
 
 
-def rewrite(e: Equation, env: Substitution, definitions: Definitions) -> list[Equation] | None:
+def rewrite(e: Equation, env: Substitution, definitions: Definitions, loops: bool) -> list[Equation] | None:
     """The equations that stand for `e`, or None where it stays as it is."""
     value = definitions.get(e.op.name)
-    if value is None and e.op.llvm is None and e.op.libm is None:
+    if value is None and composed(e.op, loops):
         value = e.op.value
     if value is not None:
         return inlined(e, value, env)

@@ -9,10 +9,13 @@ import math
 import struct
 
 from adcli.codegen.machine import veclib
+from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.flushing import FLUSHING, flushed
-from adcli.lang.ir import Primitive
+from adcli.lang.ir import Atom, Lit, Primitive
 from adcli.lang.ir.primitives import max_, min_, select
+from adcli.lang.ir.table_sum import TableSum
 from adcli.lang.operations.precision import DOUBLE, Precision
+from adcli.lang.simplify.simplify import simplify
 
 DEFINITIONS = {
     "fmax": lambda x, y: select(y != y, x, select(x != x, y, max_(x, y))),
@@ -60,7 +63,7 @@ class Instructions:
             case ["powi"]:
                 return self.call(self.powers(), op.arity)
             case ["libm"]:
-                return self.call(self.libm(op), op.arity)
+                return self.call(self.table_sum(op) if isinstance(op, TableSum) else self.libm(op), op.arity)
             case ["select"]:
                 return f"  {{z}} = select {t} {{0}}, {r} {{1}}, {r} {{2}}"
             case ["fneg"]:
@@ -139,6 +142,34 @@ class Instructions:
             lanes=lanes, r=self.real, t=truth, stack=self.stack, some=some, zero=zero, half=half, one=one, **symbols).split("\n")
         return f"powers.{lanes}"
 
+    def table_sum(self, op: TableSum) -> str:
+        """A helper that goes over the rows of a table and adds up terms."""
+        symbol, lanes, count = f"sums.{op.name}.{self.lanes}", self.lanes, len(op.table)
+        if symbol in self.helpers:
+            return symbol
+        term = simplify(expand(op.term, DEFINITIONS))
+        columns, arguments = term.params[:len(op.table[0])], term.params[len(op.table[0]):]
+        values: dict[Atom, str] = {p.var: f"%{p.name}" for p in term.params}
+        lines = []
+        for j in range(len(columns)):
+            one = f"%c{j}" if lanes == 1 else f"%c{j}.one"
+            lines += [f"  %c{j}.at = getelementptr [{len(columns)} x {self.scalar}], ptr @{symbol}.table, i64 %k, i64 {j}",
+                      f"  {one} = load {self.scalar}, ptr %c{j}.at"]
+            if lanes > 1:
+                lines += [f"  %c{j}.first = insertelement {self.real} poison, {self.scalar} {one}, i32 0",
+                          f"  %c{j} = shufflevector {self.real} %c{j}.first, {self.real} poison, <{lanes} x i32> zeroinitializer"]
+        for k, e in enumerate(term.equations):
+            values[e.outs[0]] = f"%v{k}"
+            args = [self.constant(a.value) if isinstance(a, Lit) else values[a] for a in e.args]
+            lines.append(self.template(e.op).format(*args, z=f"%v{k}"))
+        rows = ", ".join(f"[{len(row)} x {self.scalar}] [{', '.join(f'{self.scalar} {self.number(x)}' for x in row)}]"
+                         for row in op.table)
+        self.helpers[symbol] = TABLE_SUM.format(
+            symbol=symbol, rows=rows, row=f"[{len(columns)} x {self.scalar}]", count=count, r=self.real, stack=self.stack,
+            arguments=", ".join(f"{self.real} %{p.name}" for p in arguments), zero=self.constant(0.0), licence=self.licence,
+            body="\n".join(lines), term=values[term.results[0].atom]).split("\n")
+        return symbol
+
     def constant(self, value: float) -> str:
         text = self.number(value)
         return text if self.lanes == 1 else f"splat ({self.scalar} {text})"
@@ -178,6 +209,23 @@ def stack(size: int) -> str:
     return f" alignstack({size})" if size > STACK_ALIGNMENT else ""
 
 
+TABLE_SUM = """\
+@{symbol}.table = internal constant [{count} x {row}] [{rows}]
+define internal {r} @{symbol}({arguments}){stack} {{
+entry:
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %total = phi {r} [ {zero}, %entry ], [ %sum, %loop ]
+{body}
+  %sum = fadd{licence} {r} %total, {term}
+  %next = add i64 %k, 1
+  %more = icmp slt i64 %next, {count}
+  br i1 %more, label %loop, label %done
+done:
+  ret {r} %sum
+}}
+"""
 POWERS = """\
 define internal {r} @powers.{lanes}({r} %x, {r} %n){stack} {{
 entry:

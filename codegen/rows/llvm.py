@@ -110,7 +110,7 @@ def emit(program: Program, lanes: int = 1, library: veclib.Library = veclib.NO_L
     """The program as an LLVM module; in parts of `part_size` equations, by default only where it is long. The same arguments
     give the same text on every machine.
     """
-    program = expand(program, DEFINITIONS)
+    program = expand(program, DEFINITIONS, loops=True)
     if part_size is None:
         part_size = ONE_PART if len(program.equations) <= ONE_PART else PART_SIZE
     listed = Listed.of(program)

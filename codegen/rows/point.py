@@ -40,7 +40,7 @@ class PointFunction:
 def function(program: Program, name: str, instructions: Instructions, before: str = "", own: bool = True) -> PointFunction:
     """The function of a program that `expand` may go through again; `before` is what LLVM is to know of it, such as `internal`.
     With `own` it has its array itself up to LARGEST_STACK; without, the caller always brings it, and it keeps its name."""
-    program = expand(program, DEFINITIONS)
+    program = expand(program, DEFINITIONS, loops=True)
     size = ONE_PART if len(program.equations) <= ONE_PART else PART_SIZE
     parts, slots = cut(program, size)
     here = own and instructions.size * slots <= LARGEST_STACK

@@ -19,6 +19,7 @@ from adcli.codegen.c.language import (
     Helpers,
     Language,
     Statements,
+    SumFunction,
     composition,
     counting,
     filled,
@@ -285,6 +286,13 @@ def function(name: str, parameters: Sequence[str], statements: Sequence[str], va
     return [f"function {name}({', '.join(parameters)}) {{", *(INDENT + line for line in [*statements, f"return {value};"]), "}"]
 
 
+def table_sum(f: SumFunction) -> list[str]:
+    return [f"const {f.table} = [", *(f"    [{row}]," for row in f.rows), "];",
+            f"function {f.name}({', '.join(f.parameters)}) {{", f"    let {f.total} = 0;",
+            f"    for (const [{', '.join(f.columns)}] of {f.table}) {{",
+            *(INDENT * 2 + line for line in [*f.statements, f"{f.total} += {f.value};"]), "    }", f"    return {f.total};", "}"]
+
+
 class ScriptNumbers(WholeNumbers):
     """Expressions of sizes and indices, which are numbers like any others."""
 
@@ -298,7 +306,7 @@ LANGUAGE = Language(
     name="JavaScript", words=WORDS, identifier=letters, spelling=lambda op: op.js, number=number,
     helpers={**HELPERS, **{name: spelled(text, MATRIX_WORDS) for name, text in MATRICES.items()}},
     definitions={**DEFINITIONS, "exp2": lambda x: pow_(2, x)}, operation=lambda e, spelling, parts: operator(spelling, parts),
-    declaration=lambda var, name, text: f"const {name} = {text};", function=function,
+    declaration=lambda var, name, text: f"const {name} = {text};", function=function, table_sum=table_sum,
     comment=lambda lines: commented(lines, "//").splitlines(),
     expressions=lambda names, helpers: ScriptNumbers(names, {"least": "Math.min", "greatest": "Math.max"}.__getitem__),
     loop=counting("let"), whole="const ", constant="const ", variable="let ", part="{}.subarray({})",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from adcli.codegen.c.language import Helpers, Language, LoopHead, letters, listed, words
+from adcli.codegen.c.language import Helpers, Language, LoopHead, SumFunction, letters, listed, words
 from adcli.codegen.c.loop_nests import LoopStatements
 from adcli.codegen.c.spelling import operator
 from adcli.codegen.c.whole_numbers import WholeNumbers
@@ -132,6 +132,14 @@ def function(name: str, parameters: Sequence[str], statements: Sequence[str], va
     return [f"function z = {name}({', '.join(parameters)})", *(INDENT + line for line in [*statements, f"z = {value};"]), "end"]
 
 
+def table_sum(f: SumFunction) -> list[str]:
+    columns = [f"{c} = {f.table}({f.index}, {j});" for j, c in enumerate(f.columns, start=1)]
+    return [f"function {f.total} = {f.name}({', '.join(f.parameters)})", f"    {f.table} = [ ...",
+            *(f"        {row}; ..." for row in f.rows), "    ];", f"    {f.total} = 0;", f"    for {f.index} = 1:{len(f.rows)}",
+            *(INDENT * 2 + line for line in [*columns, *f.statements]), f"        {f.total} = {f.total} + {f.value};", "    end",
+            "end"]
+
+
 def number(value: float) -> Piece:
     if not math.isfinite(value):
         return ("NaN", ATOM) if value != value else ("Inf", ATOM) if value > 0 else ("-Inf", UNARY)
@@ -168,6 +176,7 @@ def loop(x: LoopHead) -> list[str]:
 
 LANGUAGE = Language(
     name="MATLAB", words=WORDS, identifier=letters, number=number, spelling=spelling, operation=spelled, function=function,
+    table_sum=table_sum,
     definitions=DEFINITIONS, prefix="own_", helpers=OWN_FUNCTIONS,
     declaration=lambda var, name, text: f"{name} = {text};", comment=lambda lines: commented(lines, "%").splitlines(),
     expressions=lambda names, helpers: MatlabNumbers(names, {"least": "min", "greatest": "max"}.__getitem__),

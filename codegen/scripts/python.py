@@ -15,7 +15,7 @@ import keyword
 import math
 from collections.abc import Sequence
 
-from adcli.codegen.c.language import Helpers, Language, letters, listed, quoted, words, wrapped
+from adcli.codegen.c.language import Helpers, Language, SumFunction, letters, listed, quoted, words, wrapped
 from adcli.codegen.c.spelling import operator
 from adcli.codegen.c.whole_numbers import WholeNumbers
 from adcli.codegen.emission import EmitOptions, commented
@@ -285,6 +285,12 @@ def function(name: str, parameters: Sequence[str], statements: Sequence[str], va
     return [f"def {name}({', '.join(parameters)}):", *(INDENT + line for line in [*statements, f"return {value}"])]
 
 
+def table_sum(f: SumFunction) -> list[str]:
+    return [f"{f.table} = [", *(f"    ({row})," for row in f.rows), "]", f"def {f.name}({', '.join(f.parameters)}):",
+            f"    {f.total} = 0.0", f"    for {', '.join(f.columns)} in {f.table}:",
+            *(INDENT * 2 + line for line in [*f.statements, f"{f.total} = {f.total} + {f.value}"]), f"    return {f.total}"]
+
+
 class ArrayNumbers(WholeNumbers):
     """Expressions of sizes and indices, which may be arrays."""
 
@@ -309,7 +315,8 @@ class ArrayNumbers(WholeNumbers):
 
 LANGUAGE = Language(
     name="Python", words=WORDS, identifier=letters, spelling=lambda op: op.python, number=number, helpers=HELPERS,
-    definitions=DEFINITIONS, operation=spelled, declaration=lambda var, name, text: f"{name} = {text}", function=function,
+    definitions=DEFINITIONS, operation=spelled, declaration=lambda var, name, text: f"{name} = {text}",
+    function=function, table_sum=table_sum,
     comment=lambda lines: commented(lines, "#").splitlines(), expressions=lambda names, helpers: ArrayNumbers(names),
     as_number="np.float64({})", prefix="_")
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from adcli.codegen.c.language import Helpers, Language, LoopHead, letters, listed, quoted, words, wrapped
+from adcli.codegen.c.language import Helpers, Language, LoopHead, SumFunction, letters, listed, quoted, words, wrapped
 from adcli.codegen.c.loop_nests import LoopStatements
 from adcli.codegen.c.spelling import operator
 from adcli.codegen.c.whole_numbers import WholeNumbers
@@ -98,6 +98,13 @@ def function(name: str, parameters: Sequence[str], statements: Sequence[str], va
     return [f"fn {name}({given}) -> f64 {{", *(INDENT + line for line in [*statements, value]), "}"]
 
 
+def table_sum(f: SumFunction) -> list[str]:
+    head = f"fn {f.name}({', '.join(f'{p}: f64' for p in f.parameters)}) -> f64 {{"
+    return [f"const {f.table}: [[f64; {len(f.columns)}]; {len(f.rows)}] = [", *(f"    [{row}]," for row in f.rows), "];", head,
+            f"    let mut {f.total} = 0.0;", f"    for &[{', '.join(f.columns)}] in {f.table}.iter() {{",
+            *(INDENT * 2 + line for line in f.statements), f"        {f.total} += {f.value};", "    }", f"    {f.total}", "}"]
+
+
 def loop(x: LoopHead) -> list[str]:
     """The range of the first test, and a way out where another fails."""
     span = f"{x.low}..{x.high}"
@@ -106,7 +113,7 @@ def loop(x: LoopHead) -> list[str]:
 
 LANGUAGE = Language(
     name="Rust", words=WORDS, identifier=letters, number=number, spelling=spelling, operation=spelled,
-    function=function, definitions=DEFINITIONS,
+    function=function, table_sum=table_sum, definitions=DEFINITIONS,
     helpers=HELPERS | {key: text for name in OF_C for key, text in of_c(name).items()},
     declaration=lambda var, name, text: f"let {name} = {text};", comment=lambda lines: commented(lines, "//").splitlines(),
     expressions=lambda names, helpers: WholeNumbers(names, {"floor": "isize::div_euclid", "least": "isize::min",

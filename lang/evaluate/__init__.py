@@ -20,6 +20,7 @@ from adcli.lang.ir import Atom, Equation, Lit, Point, Primitive, Program, Var, h
 from adcli.lang.ir.affine import value
 from adcli.lang.ir.build import composed
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.table_sum import TableSum
 from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.operations.matrix import MatrixOperation
 from adcli.lang.operations.precision import Precision
@@ -48,6 +49,8 @@ class Arithmetic:
         function = self.functions.get(op.name)
         if function is not None:
             return function(*args)
+        if isinstance(op, TableSum) and self.functions is FLOAT.functions:
+            return _table_sum(op, args)
         static = {i: a for i in op.static if isinstance(a := atoms[i], Lit)}
         key = (op, *(static[i].value for i in op.static))
         if key not in self.compositions:
@@ -286,6 +289,15 @@ FLOAT = Arithmetic({
 })
 
 
+def _table_sum(op: TableSum, args: list[float]) -> float:
+    """A sum over a table, its terms computed together as an array."""
+    columns = zip(*op.table, strict=True)
+    import numpy as np
+    names = [p.name for p in op.term.params]
+    at = dict(zip(names, [*map(np.array, columns), *args], strict=True))
+    return float(sum(evaluate(op.term, at, numpy_arithmetic())["z"].tolist()))
+
+
 # ---------------------------------------------------------------- floats of another precision
 
 @cache
@@ -318,6 +330,7 @@ def _to_odd(x: float, y: float) -> float:
 
 # ---------------------------------------------------------------- arrays and multiple precision
 
+@cache
 def numpy_arithmetic() -> Arithmetic:
     """The arithmetic of NumPy arrays, elementwise; where NumPy lacks a function, the float one element by element."""
     import numpy as np

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import reduce
 from itertools import pairwise
+from math import comb, factorial
 from typing import Any
 
 from adcli.lang.evaluate.intervals import (
@@ -27,7 +28,7 @@ from adcli.lang.evaluate.intervals import (
     infinity,
     rising,
 )
-from flint import acb, arb, ctx
+from flint import acb, arb, arb_series, ctx
 
 IntervalFunctionOfMany = Callable[..., Interval]
 
@@ -127,6 +128,80 @@ def lambert(branch: int) -> IntervalFunction:
     return lambda x: down(x) if x.hi < 0 else EMPTY if x.lo > 0 else infinity(-INF) if x.thin else UNDEFINED
 
 
+FAR = 1 << 20
+"""Shapes and arguments beyond it are too large for Arb's incomplete gamma functions."""
+
+
+def gamma_tail(upper: bool, m: int) -> Callable[..., Any]:
+    """The m-th derivative by a of a regularized incomplete gamma function, by Cauchy's formula: a trapezoidal sum over a circle,
+    and what it may be off by. On a larger circle |Γ(s, x)| and |γ(s, x)| are at most what they are at its real points."""
+    if m == 0:
+        return lambda a, x: x.gamma_upper(a, 1) if upper else x.gamma_lower(a, 1)
+
+    def f(a: Any, x: Any) -> Any:
+        bits = 64 if a.rad() == 0 and x.rad() == 0 else 4          # of the ratio of the two circles
+        count, ratio, before = ctx.prec // bits + m + 4, arb(2) ** bits, ctx.prec
+        ctx.prec += bits * m
+        above, radius, total = not x < a, arb(1) / 4 if a > 1 or not x < a else a.lower() / 4, acb(0)
+        for k in range(count):
+            s = a + radius / ratio * (acb(2 * k) / count).exp_pi_i()
+            value = acb(x).gamma_upper(s, 1) if above else acb(x).gamma_lower(s, 1)
+            total += value * (acb(-2 * k * m) / count).exp_pi_i()
+        ends = [x.gamma_upper(s) if above else x.gamma_lower(s) for s in (a - radius, a + radius)]
+        inverse = (arb.pi() * radius).cosh().sqrt() / (a - radius).gamma() if a > 2 else \
+            abs(acb(a + arb(0, radius), arb(0, radius)).rgamma())
+        off = ends[0].max(ends[1]) * inverse / (ratio ** count - 1) / radius ** m
+        found = (total.real / count * (ratio / radius) ** m + arb(0, off.upper())) * factorial(m)
+        ctx.prec = before
+        return found if upper == above else -found
+    return f
+
+
+def gamma_density(m: int, n: int) -> Callable[..., Any]:
+    """The derivative of x**(a − 1)·exp(−x)/Γ(a), m times by a and n times by x, by power series."""
+    def f(a: Any, x: Any) -> Any:
+        total = arb(0)
+        for j in range(n + 1):
+            shape = arb_series([a - j, 1], m + 1)
+            power = (arb_series([a - 1 - j, 1], m + 1) * x.log()).exp() * shape.rgamma()
+            total += (-1) ** (n - j) * comb(n, j) * power[m]
+        return total * (-x).exp() * factorial(m)
+    return f
+
+
+def monotone_tail(upper: bool) -> IntervalFunctionOfMany:
+    """P or Q itself, between 0 and 1."""
+    within = corners(gamma_tail(upper, 0), (1, -1) if upper else (-1, 1))
+
+    def bounds(a: Interval, x: Interval) -> Interval:
+        if a.hi < 0 or x.hi < 0:
+            return EMPTY
+        if x.thin and x.lo == 0 and a.lo > 0:
+            return Interval(ONE, ONE) if upper else Interval(ZERO, ZERO)
+        if a.thin and a.lo == 0 and x.lo > 0:
+            return Interval(ZERO, ZERO) if upper else Interval(ONE, ONE)
+        if not (a.bounded and x.bounded) or a.lo <= 0 or x.lo <= 0 or a.hi > FAR or x.hi > FAR:
+            return UNDEFINED
+        found = within(a, x)
+        return found if found is UNDEFINED else clipped(found, ZERO, ONE)
+    return bounds
+
+
+def of_gamma(f: Callable[..., Any], beyond: int = 0) -> IntervalFunctionOfMany:
+    """A function of a shape and an argument, both positive, on balls; where the argument is 0, it is 0 for shapes `beyond`."""
+    def bounds(a: Interval, x: Interval) -> Interval:
+        if not (a.bounded and x.bounded):
+            return UNDEFINED
+        if a.hi < 0 or x.hi < 0:
+            return EMPTY
+        if x.thin and x.lo == 0 and a.lo > beyond:
+            return Interval(ZERO, ZERO)
+        if a.lo < 0 or x.lo <= 0 or a.hi > FAR or x.hi > FAR:
+            return UNDEFINED
+        return enclosed(f(a.ball(), x.ball()))
+    return bounds
+
+
 def below_zero_too(right: IntervalFunction, left: IntervalFunction, between: Interval) -> IntervalFunction:
     """A function that is one thing on the right of 0 and another on the left, with a pole `between`."""
     return lambda x: right(x) if x.lo > 0 else left(x) if x.hi < 0 else between if x.thin else UNDEFINED
@@ -146,4 +221,7 @@ SPECIAL: dict[str, IntervalFunctionOfMany] = {
     "expint_e1": below_zero_too(falling(lambda t: t.expint(arb(1)), least=ZERO), lambda x: EMPTY, infinity(INF)),
     "expint_ei": below_zero_too(rising(arb.ei), falling(arb.ei, most=ZERO), infinity(-INF)),
     "dsinc": with_orders(sinc, (1,)), "dexprel": with_orders(exprel, (1,)), "polygamma_gap": with_orders(polygamma_gap, (0, 1)),
+    "gamma_p": monotone_tail(False), "gamma_q": monotone_tail(True),
+    "dgamma_p": with_orders(lambda m: of_gamma(gamma_tail(False, m)), (2,)),
+    "gamma_density": with_orders(lambda m, n: of_gamma(gamma_density(m, n), n + 1), (2, 3)),
 }

@@ -12,6 +12,7 @@ from typing import Any
 
 from adcli.lang.ir import POLE, SINGULAR, Primitive, Status
 from adcli.lang.ir.build import Expr, apply
+from adcli.lang.ir.table_sum import table_sum
 
 Fn = Callable[..., Expr]
 Table = dict[str, Primitive]
@@ -21,7 +22,9 @@ DERIVATIVES: list[str] = []
 
 
 class TableOperations:
-    """The operations of the table by name, on expressions."""
+    """The operations of the table by name, on expressions, and sums over tables of constants."""
+
+    table_sum = staticmethod(table_sum)
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -65,6 +68,7 @@ def enter(row: Callable[..., Fn], table: Table) -> None:
     family("exprel", "elementary:exprel", "(exp(x) - 1)/x, and 1 at 0", saturates=True)
     lbeta_rows(row, op)
     inverse_rows(row, op)
+    incomplete_gamma_rows(row, op)
 
 
 def lbeta_rows(row: Callable[..., Fn], op: TableOperations) -> None:
@@ -105,3 +109,27 @@ def inverse_rows(row: Callable[..., Fn], op: TableOperations) -> None:
     row("expint_ei", "r>r", lambda t, z, x: t * (op.exp(x) / x), value=lambda x: ei(x, op), domain=((0.1, 4.0),),
         status=(Status(SINGULAR, lambda z, x: x == 0),), saturates=True, defined="x != 0",
         about="principal value of the integral of exp(t)/t over t < x")
+
+
+def incomplete_gamma_rows(row: Callable[..., Fn], op: TableOperations) -> None:
+    """Regularized incomplete gamma functions, their derivatives by the shape a, and the density with all of its derivatives."""
+    tail, density_value = formula("incomplete_gamma:tail"), formula("incomplete_gamma:derived_density")
+    both, inside = ((0.3, 4.0), (0.1, 4.0)), "a >= 0 and x >= 0 and a + x > 0"
+    DERIVATIVES.extend(("gamma_density", "dgamma_p"))
+    density: Fn = row("gamma_density", "rrrr>r", lambda t, z, a, x, m, n: t * density(a, x, order(m) + 1, order(n)),
+                      lambda t, z, a, x, m, n: t * density(a, x, order(m), order(n) + 1), None, None, static=(2, 3),
+                      domain=(*both, ORDERS, ORDERS), args="a, x, m, n",
+                      defined="a >= 0 and x > 0 or x == 0 and (a > n + 1 or m == 0 and a > 0 and a == trunc(a))",
+                      value=lambda a, x, m, n: density_value(order(m), order(n), a, x, op), saturates=True,
+                      status=(Status(SINGULAR, lambda z, a, x, m, n: x == 0),),
+                      about="derivative of the gamma density, m by a and n by x")
+    partial: Fn = row("dgamma_p", "rrr>r", lambda t, z, a, x, m: t * partial(a, x, order(m) + 1),
+                      lambda t, z, a, x, m: t * density(a, x, order(m), 0), None, static=(2,), domain=(*both, ORDERS),
+                      defined=inside, args="a, x, m", value=lambda a, x, m: tail(False, order(m), a, x, op), saturates=True,
+                      status=(Status(SINGULAR, lambda z, a, x, m: x == 0),), about="derivative of gamma_p(a, x), m times by a")
+    columns: dict[str, Any] = {"domain": both, "defined": inside, "args": "a, x", "saturates": True, "factored": True,
+                               "status": (Status(SINGULAR, lambda z, a, x: x == 0),)}
+    row("gamma_p", "rr>r", lambda t, z, a, x: t * partial(a, x, 1), lambda t, z, a, x: t * density(a, x, 0, 0),
+        value=lambda a, x: tail(False, 0, a, x, op), about="regularized lower incomplete gamma function", **columns)
+    row("gamma_q", "rr>r", lambda t, z, a, x: -(t * partial(a, x, 1)), lambda t, z, a, x: -(t * density(a, x, 0, 0)),
+        value=lambda a, x: tail(True, 0, a, x, op), about="regularized upper incomplete gamma function", vanishes=True, **columns)

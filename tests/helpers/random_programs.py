@@ -34,7 +34,8 @@ ARITY = {"square": (1, 1), "recip": (1, 1), "rsqrt": (1, 1), "negate": (1, 1),
 """Functions of real arguments, with the fewest and the most arguments."""
 
 WITH_ORDERS = {"polygamma": "nx", "dpow": "xxnn", "dxlogy": "xxn", "derfcx": "xn",
-               "dsinc": "xn", "dexprel": "xn", "polygamma_gap": "nnxx"}
+               "dsinc": "xn", "dexprel": "xn", "polygamma_gap": "nnxx",
+               "dgamma_p": "xxn", "gamma_density": "xxnn"}
 """Functions of real arguments and of constants that say how often something is differentiated."""
 
 NAMES = ("x", "y", "z", "v", "w", "a", "dx", "d_dv", "d_dx", "x1", "x2", "i1", "i2", "dv", "dv_dx", "d2v_dx_dx", "v_1", "pi",

@@ -23,7 +23,8 @@ CLAIMS = {"root": "exact", "stationary": "exact", "zero factor": "exact", "under
 CALLS = {"polygamma": ["polygamma(1, x)", "polygamma(2, x)", "polygamma(100, x)"], "pown": ["x**2", "x**3", "x**40", "x**-7"],
          "dpow": ["dpow(x, y, 1, 0)", "dpow(x, y, 0, 1)", "dpow(x, y, 2, 1)"], "dxlogy": ["dxlogy(x, y, 0)", "dxlogy(x, y, 1)"],
          "derfcx": ["derfcx(x, 0)", "derfcx(x, 1)"], "dsinc": ["dsinc(x, 1)"], "dexprel": ["dexprel(x, 1)"],
-         "polygamma_gap": ["polygamma_gap(0, 0, x, y)"]}
+         "polygamma_gap": ["polygamma_gap(0, 0, x, y)"], "dgamma_p": ["dgamma_p(x, y, 1)"],
+         "gamma_density": ["gamma_density(x, y, 0, 1)", "gamma_density(x, y, 1, 0)"]}
 
 
 def calls(op):

@@ -2,8 +2,10 @@
 and in the tails."""
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import mpmath
@@ -15,6 +17,7 @@ from adcli.lang.lower.frontend import parse
 from adcli.lang.lower.library import prelude
 from back_ends import values
 
+DATA = Path(__file__).parents[2] / "data"
 POINTS, ROUNDINGS = 50, 50
 """Points for each function (200 were tried), and units of relative error, as `adcli help functions` promises."""
 
@@ -79,6 +82,25 @@ def test_values_and_derivatives(name: str) -> None:
             for point, got, (want, steeper) in zip(at, found, (each[order:order + 2] for each in slopes), strict=True):
                 allowed = EPSILON * (ROUNDINGS * abs(want) + abs(point[k] * steeper))
                 assert abs(got[derived.results[-1].name] - want) <= allowed, (x, order, point)
+
+
+STORED = json.loads((DATA / "special_values.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("k", [0, 1])
+@pytest.mark.parametrize("name", STORED)
+def test_functions_of_two_arguments_against_stored_values(name: str, k: int) -> None:
+    """As above, of values that `tests/tools/make_special_values.py` has made; beside a zero of one by the shape,
+    relative to the derivative before over the width of the distribution."""
+    program = parse(f"v = {name}(x0, x1)\n")
+    for order in range(4):
+        derived = gradient(program, [f"x{k}"], order=order) if order else program
+        found = values(derived, [{"x0": p["at"][0], "x1": p["at"][1]} for p in STORED[name]], "native")
+        for point, got in zip(STORED[name], found, strict=True):
+            want, steeper = point["by"][k][order:order + 2]
+            around = 0.0 if k or not order else point["by"][k][order - 1] / (1 + point["at"][k]) ** 0.5
+            allowed = EPSILON * (ROUNDINGS * max(abs(want), abs(around)) + abs(point["at"][k] * steeper))
+            assert abs(got[derived.results[-1].name] - want) <= allowed, (order, point)
 
 
 SIGNED = [(7.5, 2.0), (-7.5, 2.0), (7.5, -2.0), (-7.5, -2.0), (-4.0 + np.pi, 2 * np.pi), (6.0, 3.0), (1e-300, -1e300)]

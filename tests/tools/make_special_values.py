@@ -1,0 +1,56 @@
+"""Write tests/data/special_values.json: special functions of two arguments and their derivatives by each, from mpmath.
+
+Run `python tests/tools/make_special_values.py`. Each point has the value and the derivatives of orders 1 to 4 by the first and
+by the second argument, from differences, rounded to doubles.
+"""
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import mpmath
+
+POINTS, DIGITS = 20, 25
+PLACE = Path(__file__).parents[1] / "data" / "special_values.json"
+
+
+def tail(a: Any, x: Any, upper: bool) -> Any:
+    """A regularized incomplete gamma function, from the lesser tail."""
+    if x > a:
+        value = mpmath.gammainc(a, x, mpmath.inf, regularized=True)
+        return value if upper else 1 - value
+    value = mpmath.gammainc(a, 0, x, regularized=True)
+    return 1 - value if upper else value
+
+
+def shape_and_argument(r: random.Random) -> tuple[float, float]:
+    """Shapes from tiny to hundreds, arguments beside the shape and far from it."""
+    while True:
+        a = 10 ** r.uniform(-8, 2.5)
+        x = a + a ** 0.5 * r.uniform(-4, 5) if r.random() < 0.5 else 10 ** r.uniform(-9, 2)
+        if x > 0 and 1e-200 < mpmath.gammainc(a, x, mpmath.inf, regularized=True) < 1 - 1e-12:
+            return a, x
+
+
+FUNCTIONS = {"gamma_p": (lambda a, x: tail(a, x, False), shape_and_argument),
+             "gamma_q": (lambda a, x: tail(a, x, True), shape_and_argument)}
+
+
+def main() -> None:
+    found: dict[str, list[Any]] = {}
+    for name, (function, drawn) in FUNCTIONS.items():
+        r = random.Random(name)
+        for _ in range(POINTS):
+            at = drawn(r)
+            with mpmath.workdps(DIGITS):
+                exact = [mpmath.mpf(z) for z in at]
+                by = [[float(mpmath.diff(lambda z, k=k, function=function, exact=exact: function(*exact[:k], z, *exact[k + 1:]), exact[k], n, relative=True))
+                       if n else float(function(*exact)) for n in range(5)] for k in range(2)]
+            found.setdefault(name, []).append({"at": at, "by": by})
+    PLACE.write_text(json.dumps(found, indent=0) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
