@@ -42,6 +42,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.notation import ATOM, INDENT, UNARY, Piece
 from adcli.lang.ir.notation import number as shortest
 from adcli.lang.ir.primitives import INDEX_POWER, TABLE, pow_
+from adcli.lang.ir.table_sum import TableSum
 
 PART_SIZE = 1_000
 """Operations of a function at most."""
@@ -396,7 +397,7 @@ def key(name: str) -> str:
 
 def in_library(op: Primitive) -> bool:
     """True for a function of `operations`: one that JavaScript has, or `HELPERS`, or a long composition."""
-    if op.name in (LANGUAGE.definitions or ()) or op.static or op.name == "dup":
+    if op.name in (LANGUAGE.definitions or ()) or op.static or op.name == "dup" or isinstance(op, TableSum):
         return False
     return bool(op.llvm or op.libm) or (op.value is not None and len(composition(op, ()).equations) > LONGEST_COMPOSITION)
 
