@@ -64,7 +64,6 @@ class Language:
     declaration: Callable[[Var, str, str], str]
     comment: Callable[[Sequence[str]], list[str]]
     expressions: Callable[[Mapping[str, str], Helpers], WholeNumbers]
-    table_sum: Callable[[SumFunction], list[str]]
     loop: Callable[[LoopHead], list[str]] | None = None
     test: str = "if ({})"
     whole: str = ""
@@ -82,6 +81,7 @@ class Language:
     library: Iterable[str] = ()
     definitions: Definitions | None = None
     function: Callable[[str, Sequence[str], Sequence[str], str], list[str]] | None = None
+    table_sum: Callable[[SumFunction], list[str]] | None = None
     def symbol(self, text: str) -> str:
         """The text as the name of a function that another program can link with."""
         return Names((*self.words, *self.library)).fresh(self.identifier(text))
@@ -168,6 +168,7 @@ class Helpers:
             lines, (result,) = list(writer.computed()), program.results
             names, count = [writer.names[p.var] for p in program.params], len(op.table[0])
             rows = [", ".join(self.language.number(x)[0] for x in row) for row in op.table]
+            assert self.language.table_sum is not None
             self.lines += [*self.language.table_sum(SumFunction(
                 own, names[:count], names[count:], self.names.fresh(f"{own}_rows"), inside.named("k"), inside.named("total"),
                 rows, lines, writer.piece(result.atom)[0])), ""]
