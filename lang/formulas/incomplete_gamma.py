@@ -1,10 +1,10 @@
 """Incomplete gamma functions with their derivatives by both arguments.
 
-With t = x·exp(v), the two tails of the gamma distribution are x**a·exp(−x)/Γ(a + 1) times the integrals of
-a·exp(a·v − x·(exp(v) − 1)) over v > 0 and v < 0. Derivatives by a are moments of the same integrand: exp(a·log(t))/Γ(a + 1) times a polynomial in
-log(t) − ψ(a + 1). One tail is summed, about the lesser, and the other is its complement. Of the lower tail, that of a + 1 is
-summed, P(a, x) = x**a·exp(−x)/Γ(a + 1) + P(a + 1, x) (NIST Digital Library of Mathematical Functions, 8.8.5), since its
-integrand does not spread as a goes to 0.
+With t = x·exp(v), the two tails of the gamma distribution are x**a·exp(−x)/Γ(a + 1) times the integrals of a·exp(a·v −
+x·(exp(v) − 1)) over v > 0 and v < 0. Derivatives by a are moments of the same integrand: exp(a·log(t))/Γ(a + 1) times a
+polynomial in log(t) − ψ(a + 1). One tail is summed, about the lesser, and the other is its complement. Of the lower tail, that
+of a + 1 is summed, P(a, x) = x**a·exp(−x)/Γ(a + 1) + P(a + 1, x) (NIST Digital Library of Mathematical Functions, 8.8.5), since
+its integrand does not spread as a goes to 0.
 """
 from __future__ import annotations
 
