@@ -46,7 +46,7 @@ def main() -> None:
             at = drawn(r)
             with mpmath.workdps(DIGITS):
                 exact = [mpmath.mpf(z) for z in at]
-                by = [[float(mpmath.diff(lambda z, k=k, function=function, exact=exact: function(*exact[:k], z, *exact[k + 1:]), exact[k], n, relative=True))
+                by = [[float(mpmath.diff(function, exact, (n, 0) if k == 0 else (0, n), relative=True))
                        if n else float(function(*exact)) for n in range(5)] for k in range(2)]
             found.setdefault(name, []).append({"at": at, "by": by})
     PLACE.write_text(json.dumps(found, indent=0) + "\n", encoding="utf-8")
