@@ -80,7 +80,7 @@ def test_conditions_on_indices_choose_the_points_that_they_say() -> None:
 
 
 def test_elements_beyond_those_of_the_first_statement_are_told_to_be_declared_there() -> None:
-    even, odd = "input x(N)\nz(2*i) = x(i)", "\nz(2*i + 1) = -x(i)"
+    even, odd = "input x(N)\ny(i) = x(i)\nz(2*i) = y(i)", "\nz(2*i + 1) = -y(i)"
     with pytest.raises(AdError) as fault:
         parse(even + odd)
     clause = str(fault.value.help).rpartition(": ")[2]
