@@ -88,14 +88,14 @@ class Language:
 
 
 class SumFunction(NamedTuple):
-    """A function that sums a term over the rows of a table: local names, the statements of a term, and its value. `rows` are the
-    lines of the table, each row with its numbers between commas."""
+    """A function that sums a term over the rows of a table: local names, the statements of a term, and its value. `row` is the
+    index of a row, and `rows` are the lines of the table, each with its numbers between commas."""
 
     name: str
     columns: Sequence[str]
     parameters: Sequence[str]
     table: str
-    index: str
+    row: str
     total: str
     rows: Sequence[str]
     statements: Sequence[str]

@@ -141,11 +141,11 @@ def operator(spelling: str, parts: Sequence[Piece], suffix: str = "") -> Piece:
 def table_sum(f: SumFunction, precision: Precision) -> list[str]:
     """The function for a sum over a table."""
     real = precision.type
-    columns = [f"const {real} {c} = {f.table}[{f.index}][{j}];" for j, c in enumerate(f.columns)]
+    columns = [f"const {real} {c} = {f.table}[{f.row}][{j}];" for j, c in enumerate(f.columns)]
     return [f"static const {real} {f.table}[{len(f.rows)}][{len(f.columns)}] = {{", *(f"    {{{row}}}," for row in f.rows), "};",
             f"static {real} {f.name}({', '.join(f'{real} {p}' for p in f.parameters)})", "{",
             f"    {real} {f.total} = {number(0.0, precision)[0]};",
-            f"    for (int {f.index} = 0; {f.index} < {len(f.rows)}; {f.index}++) {{",
+            f"    for (int {f.row} = 0; {f.row} < {len(f.rows)}; {f.row}++) {{",
             *(INDENT * 2 + line for line in [*columns, *f.statements]), f"        {f.total} += {f.value};", "    }",
             f"    return {f.total};", "}"]
 

@@ -151,7 +151,7 @@ class PartWriter:
         if op.llvm == "fneg" and self.lanes > 1:
             self.negates, made = True, NEGATION
         else:
-            made = self.instructions.template(op).replace("%", "%%").format(*["%s"] * 3, z="%s")
+            made = self.instructions.template(op).replace("%", "%%").format(*["%s"] * max(3, op.arity), z="%s")
         self.templates[op] = made
         return made
 

@@ -133,9 +133,9 @@ def function(name: str, parameters: Sequence[str], statements: Sequence[str], va
 
 
 def table_sum(f: SumFunction) -> list[str]:
-    columns = [f"{c} = {f.table}({f.index}, {j});" for j, c in enumerate(f.columns, start=1)]
+    columns = [f"{c} = {f.table}({f.row}, {j});" for j, c in enumerate(f.columns, start=1)]
     return [f"function {f.total} = {f.name}({', '.join(f.parameters)})", f"    {f.table} = [ ...",
-            *(f"        {row}; ..." for row in f.rows), "    ];", f"    {f.total} = 0;", f"    for {f.index} = 1:{len(f.rows)}",
+            *(f"        {row}; ..." for row in f.rows), "    ];", f"    {f.total} = 0;", f"    for {f.row} = 1:{len(f.rows)}",
             *(INDENT * 2 + line for line in [*columns, *f.statements]), f"        {f.total} = {f.total} + {f.value};", "    end",
             "end"]
 
