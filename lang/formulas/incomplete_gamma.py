@@ -18,7 +18,7 @@ from adcli.lang.formulas.quadrature import gauss_legendre
 NODES = 48
 EXPONENT = 40.0
 """The integrand is summed to where it has fallen by exp(−EXPONENT)."""
-FLAT = 6.0
+FLAT = 3.0
 """Lengths in v beyond which nodes lie wider, away from where the integrand falls."""
 WIDEST = 1000.0
 LARGE, FAR = 10.0, 1000.0

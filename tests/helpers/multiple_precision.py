@@ -233,6 +233,8 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
         """The m-th derivative by a of a regularized incomplete gamma function, by a difference at higher precision, with Arb."""
         if not (a >= 0 and x >= 0 and a + x > 0) or (mp.isinf(a) and mp.isinf(x)):
             return mp.nan
+        if a == x and not near(a, bits=16):
+            return mp.zero if m else mp.mpf(1) / 2
         above = mp.isinf(x) or (x > a and not mp.isinf(a))
         if mp.isinf(a) or mp.isinf(x) or not x or not near(a, x, bits=16):
             return mp.one if not m and upper != above else mp.zero
