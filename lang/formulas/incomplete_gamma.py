@@ -48,9 +48,9 @@ def beyond_linear(v: Any, op: Any) -> Any:
 
 
 class GammaDensity:
-    """G = x**a·exp(−x)/Γ(a + 1), and log(x) − ψ(a + 1), the derivative of its logarithm by a, with those after it."""
+    """G = x**(a − n)·exp(−x)/Γ(a + 1), and log(x) − ψ(a + 1), the derivative of its logarithm by a, with those after it."""
 
-    def __init__(self, m: int, a: Any, x: Any, op: Any) -> None:
+    def __init__(self, m: int, a: Any, x: Any, op: Any, n: int = 0) -> None:
         large = a >= LARGE
         shape, least = op.select(large, a, LARGE), op.select(large, 1, a)
         difference, ratio = x - shape, x / shape
@@ -63,9 +63,11 @@ class GammaDensity:
         terms = range(1, STIRLING_TERMS + 1)
         series = polynomial([float(bernoulli(2 * k) / (2 * k * (2 * k - 1))) for k in terms], square) / shape
         stirling = kernel * op.exp(-series) / op.sqrt(2 * math.pi * shape)
+        for _ in range(n):
+            stirling = stirling / x
         inside = op.min(x, FAR)
         self.log = op.log(x)
-        self.value = op.select(large, stirling, op.pow(inside, least) * op.exp(-inside) / op.gamma(least + 1))
+        self.value = op.select(large, stirling, op.pow(inside, least - n) * op.exp(-inside) / op.gamma(least + 1))
         slopes = polynomial([-float(bernoulli(2 * k) / (2 * k)) for k in terms], square) * square
         self.slope = op.select(large, logarithm - (0.5 / shape + slopes), self.log - op.digamma(least + 1))
         self.cumulants = [-op.polygamma(j, a + 1) for j in range(1, m)]
@@ -141,7 +143,7 @@ def by_shape(r: dict[tuple[int, int], int]) -> dict[tuple[int, int], int]:
 
 def derived_density(m: int, n: int, a: Any, x: Any, op: Any) -> Any:
     """The derivative of x**(a − 1)·exp(−x)/Γ(a), m times by a and n times by x."""
-    density = GammaDensity(m, a, x, op)
+    density = GammaDensity(m, a, x, op, n + 1)
     c, b = a - x - 1, a - 1
     polynomials, r = [], density_polynomial(n)
     for _ in range(m + 1):
@@ -152,12 +154,10 @@ def derived_density(m: int, n: int, a: Any, x: Any, op: Any) -> Any:
         r = by_shape(r)
     total, shapes = None, density.over_value(m)
     for k in range(m + 1):
-        factor = a / x * polynomials[k] + (k / x * polynomials[k - 1] if k else 0)
+        factor = a * polynomials[k] + (k * polynomials[k - 1] if k else 0)
         term = math.comb(m, k) * factor * shapes[m - k]
         total = term if total is None else total + term
-    value = density.value * total
-    for _ in range(n):
-        value = value / x
+    value = density.value * total if m else op.select(a == 0, 0, density.value * total)
     value = op.select((density.value == 0) & (x > 0), 0, op.select(x == 0, density_at_0(m, n, a, op), value))
     return op.select((a >= 0) & (x >= 0) & (a + x > 0) & (op.min(a, x) < math.inf), value, math.nan)
 
