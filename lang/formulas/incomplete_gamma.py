@@ -48,7 +48,8 @@ def beyond_linear(v: Any, op: Any) -> Any:
 
 
 class GammaDensity:
-    """G = x**(a − n)·exp(−x)/Γ(a + 1), and log(x) − ψ(a + 1), the derivative of its logarithm by a, with those after it."""
+    """G = x**a·exp(−x)/Γ(a + 1), for large shapes also over xⁿ; log(x) − ψ(a + 1), the derivative of its logarithm by a, with those
+    after it."""
 
     def __init__(self, m: int, a: Any, x: Any, op: Any, n: int = 0) -> None:
         large = a >= LARGE
@@ -65,9 +66,11 @@ class GammaDensity:
         stirling = kernel * op.exp(-series) / op.sqrt(2 * math.pi * shape)
         for _ in range(n):
             stirling = stirling / x
-        inside = op.min(x, FAR)
+        inside, self.least = op.min(x, FAR), least
+        self.scale = op.exp(-inside) / op.gamma(least + 1)          # of powers of x, for lesser shapes
         self.log = op.log(x)
-        self.value = op.select(large, stirling, op.pow(inside, least - n) * op.exp(-inside) / op.gamma(least + 1))
+        self.large, self.inside = stirling, inside
+        self.value = op.select(large, stirling, op.pow(inside, least) * self.scale)
         slopes = polynomial([-float(bernoulli(2 * k) / (2 * k)) for k in terms], square) * square
         self.slope = op.select(large, logarithm - (0.5 / shape + slopes), self.log - op.digamma(least + 1))
         self.cumulants = [-op.polygamma(j, a + 1) for j in range(1, m)]
@@ -141,25 +144,47 @@ def by_shape(r: dict[tuple[int, int], int]) -> dict[tuple[int, int], int]:
     return found
 
 
-def derived_density(m: int, n: int, a: Any, x: Any, op: Any) -> Any:
-    """The derivative of x**(a − 1)·exp(−x)/Γ(a), m times by a and n times by x."""
-    density = GammaDensity(m, a, x, op, n + 1)
-    c, b = a - x - 1, a - 1
-    polynomials, r = [], density_polynomial(n)
+def lesser_shapes(m: int, n: int, a: Any, density: GammaDensity, op: Any) -> Any:
+    """The sum of binomial(n, j)·(−1)ⁿ⁻ʲ·(a − 1)…(a − j)·x**(a − 1 − j), whose terms vanish where a is a whole number up to j."""
+    products: list[Any] = [1.0] + [0.0] * m                      # with its derivatives by a
+    total: Any = 0.0
+    for j in range(n + 1):
+        if j:
+            products = [products[k] * (a - j) + (k * products[k - 1] if k else 0.0) for k in range(m + 1)]
+        factor = summed(m, a, density, products)
+        term = op.select(factor == 0, 0, factor * op.pow(density.inside, density.least - (j + 1)))
+        total = total + (-1.0) ** (n - j) * math.comb(n, j) * term
+    return density.scale * total
+
+
+def centred_terms(m: int, n: int, a: Any, x: Any, op: Any) -> list[Any]:
+    """The derivatives by a of the polynomial in c and b, which loses no digits where a is large and beside x."""
+    c, b, found, r = a - x - 1, a - 1, [], density_polynomial(n)
     for _ in range(m + 1):
         value = x * 0.0
         for (i, j), factor in sorted(r.items()):
             value = value + factor * op.pown(c, i) * op.pown(b, j)
-        polynomials.append(value)
+        found.append(value)
         r = by_shape(r)
-    total, shapes = None, density.over_value(m)
-    for k in range(m + 1):
-        factor = a * polynomials[k] + (k * polynomials[k - 1] if k else 0)
-        term = math.comb(m, k) * factor * shapes[m - k]
-        total = term if total is None else total + term
-    value = density.value * total if m else op.select(a == 0, 0, density.value * total)
-    value = op.select((density.value == 0) & (x > 0), 0, op.select(x == 0, density_at_0(m, n, a, op), value))
+    return found
+
+
+def derived_density(m: int, n: int, a: Any, x: Any, op: Any) -> Any:
+    """The derivative of x**(a − 1)·exp(−x)/Γ(a), m times by a and n times by x."""
+    density = GammaDensity(m, a, x, op, n + 1)
+    value = op.select(a >= LARGE, density.large * summed(m, a, density, centred_terms(m, n, a, x, op)),
+                      lesser_shapes(m, n, a, density, op))
+    none = (op.select(a >= LARGE, density.large, density.scale) == 0) & (x > 0)
+    value = op.select(none, 0, op.select(x == 0, density_at_0(m, n, a, op), value))
     return op.select((a >= 0) & (x >= 0) & (a + x > 0) & (op.min(a, x) < math.inf), value, math.nan)
+
+
+def summed(m: int, a: Any, density: GammaDensity, terms: list[Any]) -> Any:
+    """The m-th derivative by a of the product of a, the terms and the density, over the density."""
+    total, shapes = 0.0, density.over_value(m)
+    for k in range(m + 1):
+        total = total + math.comb(m, k) * (a * terms[k] + (k * terms[k - 1] if k else 0.0)) * shapes[m - k]
+    return total
 
 
 def density_at_0(m: int, n: int, a: Any, op: Any) -> Any:
