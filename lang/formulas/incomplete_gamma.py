@@ -48,8 +48,8 @@ def beyond_linear(v: Any, op: Any) -> Any:
 
 
 class GammaDensity:
-    """G = x**a·exp(−x)/Γ(a + 1), for large shapes also over xⁿ; log(x) − ψ(a + 1), the derivative of its logarithm by a, with those
-    after it."""
+    """G = x**a·exp(−x)/Γ(a + 1), for large shapes also over xⁿ; log(x) − ψ(a + 1), the derivative of its logarithm by a, with
+    those after it."""
 
     def __init__(self, m: int, a: Any, x: Any, op: Any, n: int = 0) -> None:
         large = a >= LARGE

@@ -17,7 +17,7 @@ SPECIAL_FUNCTIONS = {"gamma", "lgamma", "digamma", "polygamma", "logaddexp", "dp
 judge of these, with 4 units in the last place of the largest term that the value is summed from."""
 
 SUMS = {"gamma_p", "gamma_q", "dgamma_p", "gamma_density"}
-"""Rows that take longer than others where they are interpreted."""
+"""Sums over a table: they take longer than others where they are interpreted, and NumPy rounds their terms otherwise."""
 
 SMOOTH_ONLY = {"sign", "floor", "ceil", "round", "trunc"}
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 3.0, 1e-300, -1e-300, 1e300, -1e300, math.inf, -math.inf, math.nan, 2.0, -0.5]
