@@ -469,6 +469,10 @@ class TensorStatement:
                 fault.message = f"{self.name}({', '.join(names)}) = ... defines a {kind} {self.name} with " \
                                 f"ind{'ex' if len(names) == 1 else 'ices'} {' and '.join(names)}"
                 fault.help, fault.fix = f"for a function write def {text}", Fix(self.s.start, self.s.start, "def ")
+                if {*names} <= {*"ijklmn"}:
+                    size = next(iter(self.scope.tensors.sizes), "3")
+                    ranges = ", ".join([f"{name} in 0:{size}" for name in names])
+                    fault.help, fault.fix = f"give ranges to the indices: where {ranges}; {fault.help}", None
             raise
         if self.s.symbol == "=":
             self.check_not_reduced(b, write)

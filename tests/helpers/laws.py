@@ -21,6 +21,7 @@ from adcli.lang.evaluate import FLOAT, Arithmetic, evaluate, every_value, read
 from adcli.lang.ir import Equation, Primitive, Program, Result, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.table_sum import TableSum
 from adcli.lang.lower.frontend import parse
 from adcli.lang.modes import duplicate as duplication
 from adcli.lang.passes import pipeline
@@ -361,7 +362,7 @@ def near(op: Primitive, got: float, want: float, args: Sequence[float]) -> bool:
         return False
     if op.name in ("lgamma", "lbeta", "logaddexp", "dsinc", "expint_e1", "expint_ei"):   # beside their zeros
         return abs(got - want) <= 8 * math.ulp(max(abs(want), 1.0, abs(args[0])))
-    if op.name in SUMS:   # whose derivatives cross zero
+    if op.name in SUMS or isinstance(op, TableSum):   # whose derivatives cross zero
         return abs(got - want) <= 1e-12 * max(abs(want), 1.0)
     if op.name == "dpow" and args[0] > 0:   # a polynomial in y and log(x), beside its zeros
         x, y = args

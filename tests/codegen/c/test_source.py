@@ -23,6 +23,7 @@ from back_ends import same
 from c_programs import CC, WARNINGS, run_in_c
 from compare_corpus import cases
 from engines import zig
+from one_operation import SUMS
 from places import DATA
 from session_seed import drawn, session_seed
 
@@ -69,10 +70,11 @@ def wrong_in_single(program: Program, at: list[float], found: list[float]) -> It
     point = dict(zip([p.name for p in program.params], at, strict=True))
     wanted = evaluate(program, point, FLOAT)
     moved = [evaluate(program, {**point, name: x * (1 + 2.0 ** -24)}, FLOAT) for name, x in point.items()]
+    least = 2.0 ** -126 if any(e.op.name in SUMS for e in program.equations) else 2.0 ** -145   # densities are products
     for r, have in zip(program.results, found, strict=True):
         want = wanted[r.name]
         if math.isfinite(want) and math.isfinite(have):
-            unit = max(2.0 ** -149 if abs(want) >= 2.0 ** -126 else 2.0 ** -145, math.ldexp(1.0, math.frexp(want)[1] - 24))
+            unit = max(2.0 ** -149 if abs(want) >= 2.0 ** -126 else least, math.ldexp(1.0, math.frexp(want)[1] - 24))
             near = sum(abs(other[r.name] - want) for other in moved if math.isfinite(other[r.name]))
             if abs(want - have) > 8 * (unit + near):
                 yield r.name, want, have
