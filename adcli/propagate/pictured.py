@@ -74,7 +74,7 @@ def distribution(name: str, samples: np.ndarray, value: float, u: float, drawn: 
     curves = [Curve(some, tuple(edges.tolist()), tuple(density.tolist()), "steps")]
     with np.errstate(over="ignore"):
         mean, deviation = good.mean(), good.std(ddof=1) if len(good) > 1 else 0.0
-    notes = [f"samples: mean {mean:.6g}, standard deviation {deviation:.3g}" if len(good) > 1 else "one sample"]
+    notes = [f"{some}: mean {mean:.6g}, standard deviation {deviation:.3g}" if len(good) > 1 else "one sample"]
     curve_x, curve_y = np.empty(0), np.empty(0)
     if 0 < u < math.inf and math.isfinite(value):
         curve_x = np.linspace(min(low, value - REACH * u), max(high, value + REACH * u), 401)

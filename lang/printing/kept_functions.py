@@ -218,7 +218,7 @@ def common(lines: Sequence[KeptLine | None], i: int, j: int, most: int | None = 
     at: dict[Def, int] = {}
     ways = set[bool]()
     blocks = None
-    count = min(j - i, len(lines) - j) if most is None else most
+    count = min(j - i if most is None else most, len(lines) - j)
     for k in range(count):
         a, b = lines[i + k], lines[j + k]
         if a is None or b is None or a.words != b.words or a.origin != b.origin:
