@@ -226,7 +226,8 @@ def test_the_picture_shows_the_samples_that_were_drawn(count, seed, tmp_path):
     asked = (*asked, "--format", "json", "-q")
     told = succeeds(*asked, "--plot", tmp_path / "a.svg").records[0]["monte_carlo"]
     picture = (tmp_path / "a.svg").read_text(encoding="utf-8")
-    assert f"{told['samples']:,} samples: mean {told['of']['v']['mean']:.6g}, standard deviation {told['of']['v']['u']:.3g}" in picture
+    of = told["of"]["v"]
+    assert f"{told['samples']:,} samples: mean {of['mean']:.6g}, standard deviation {of['u']:.3g}" in picture
     succeeds(*asked, "--plot", tmp_path / "a.csv")
     rows = [list(map(float, line.split(","))) for line in (tmp_path / "a.csv").read_text().splitlines()[1:]]
     counts = [density * (high - low) * told["samples"] for low, high, density, _ in rows]
