@@ -53,7 +53,7 @@ def translated(method: Callable[..., Any]) -> Callable[..., Any]:
         try:
             if inputs and given[1:] and given[1] is not None:
                 given = given[0], in_order(given[0].program.params, given[1:], named)
-            if strays := [n for n in named if n not in known and n in given[0].inputs] if makes else []:
+            if strays := [n for n in named if makes and n not in known and n in given[0].inputs]:
                 values = ", ".join(f"{n}={named[n]!r}" for n in strays)
                 raise AdError(f"{method.__name__}() makes a function: '{strays[0]}' is an input of that",
                               help=f"write f.{method.__name__}()({values})" if len(values) <= 40 else None)

@@ -117,7 +117,7 @@ def width_above(a: Any, x: Any, op: Any) -> Any:
 
 
 def width_below(a: Any, x: Any, op: Any) -> Any:
-    """The same of −v and the shape a + 1, where exp(−v) − 1 + v is at least v²/(2 + v)."""
+    """−v down to which the integrand for the shape a + 1 has fallen by as much, as exp(−v) − 1 + v is at least v²/(2 + v)."""
     excess = 2 * (a + 1 - x) - EXPONENT
     return 4 * EXPONENT / (excess + op.hypot(excess, op.sqrt(8 * EXPONENT * (a + 1))))
 

@@ -11,7 +11,7 @@ outside of the loop is none: what it is from one step to the next, or behind the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 
 from adcli.lang.loops.nested_loops import changed, leading, of_step
@@ -21,6 +21,7 @@ from adcli.lang.tree.nodes import (
     Assign,
     Def,
     For,
+    Node,
     Statement,
     TensorAssign,
     Token,
@@ -64,25 +65,26 @@ def places_of(names: Iterable[Token]) -> Places:
 def loop_with_steps(loop: For, places: Places) -> For:
     """A loop of whose inner loops each has its steps."""
     own = values_of_a_step(loop, places)
-    if not own:
-        return loop
-    change = of_step(own, loop.step)
-    body = [changed_in(s, own, loop) for s in loop.body]
-    return replace(loop, body=body, until=None if loop.until is None else rewritten(loop.until, change, leading(own, loop.step)))
+    return replace(loop_in(loop, own, loop), low=loop.low, high=loop.high) if own else loop
 
 
-def changed_in(s: Statement, own: Collection[str], loop: For) -> Statement:
+def loop_in(s: For, own: set[str], loop: For) -> For:
+    """A loop in another one, or that itself, whose values of a step are elements."""
+    def new(node: Node) -> Node:
+        return rewritten(node, of_step(own, loop.step), leading(own, loop.step))
+    return replace(s, low=new(s.low), high=new(s.high), until=None if s.until is None else new(s.until),
+                   body=[statement_in(inner, own, loop) for inner in s.body])
+
+
+def statement_in(s: Statement, own: set[str], loop: For) -> Statement:
     """A statement of a loop, or of a loop in it, whose values of a step are elements."""
-    change = of_step({*own}, loop.step)
     if isinstance(s, For):
-        low, high = (rewritten(n, change, leading(own, loop.step)) for n in (s.low, s.high))
-        until = None if s.until is None else rewritten(s.until, change, leading(own, loop.step))
-        return replace(s, low=low, high=high, until=until, body=[changed_in(inner, own, loop) for inner in s.body])
+        return loop_in(s, own, loop)
     if isinstance(s, Assign) and any(t.text in own for t in s.targets):
         several = len(s.targets) > 1 or len(s.values) > 1
         s = (TupleAssign(s.targets, [None] * len(s.targets), s.values, [], s.start, s.end) if several else
              TensorAssign(s.targets[0], None, "=", s.values[0], None, [], s.start, s.end))
-    return changed(s, change, own, loop)
+    return changed(s, of_step(own, loop.step), own, loop)
 
 
 def assigned(s: Statement, step: str) -> list[Token]:

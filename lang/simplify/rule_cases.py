@@ -1,8 +1,8 @@
 """Programs without the cases of rules that hold no point inside of the domain, for reading.
 
-The cases are found by values: a condition that a rule has made (not one of the text) counts as decided where it has one
-truth value at all drawn points at which its choice matters. Of programs with
-tensors the bodies of comprehensions lose cases (`rule_cases_tensors`).
+The cases are found by values: a condition that a rule has made (not one of the text) counts as decided where it has one truth
+value at all drawn points at which its choice matters. Of programs with tensors the bodies of comprehensions lose cases
+(`rule_cases_tensors`).
 """
 from __future__ import annotations
 
@@ -103,9 +103,7 @@ def inside(program: Program) -> list[dict[Atom, Any]]:
     draw, found = random.Random(0), []
     for k in range(TRIES):
         low, high = RANGES[k % len(RANGES)]
-        values: dict[Atom, Any] = {}
-        for p in program.params:
-            values[p.var] = drawn(p, draw, low, high)
+        values: dict[Atom, Any] = {p.var: drawn(p, draw, low, high) for p in program.params}
         if carried_out(program.equations, values) and all(math.isfinite(number_of(r.atom, values)) for r in program.results):
             found.append(values)
             if len(found) == POINTS:

@@ -105,7 +105,7 @@ class Forms:
 # ---------------------------------------------------------------- values
 
 def watched(program: Program, at: Mapping[str, Any] | None) -> Mapping[Atom, Sequence[Record]]:
-    """What operations on numbers computed at points inside of the domain, and at one that is given; nothing without any."""
+    """Arguments and results of operations on numbers at points inside of the domain, and at one that is given; none without any."""
     draw, whole, found, work = random.Random(0), dict[Atom, list[Record]](), 0, 0
     for k in range(TRIES):
         if found < POINTS and work < WORK:
@@ -121,7 +121,7 @@ def watched(program: Program, at: Mapping[str, Any] | None) -> Mapping[Atom, Seq
 
 
 def carried_out(program: Program, at: Mapping[str, Any], finite: bool) -> dict[Atom, list[Record]]:
-    """What operations computed at a point; nothing where that is outside of what the program can, or of the domain."""
+    """Arguments and results of operations at a point; none where the program has no values, or it is outside of the domain."""
     watch = Watching(FLOAT.functions)
     try:
         values = every_value(program, at, watch)

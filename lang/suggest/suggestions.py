@@ -143,7 +143,7 @@ def for_every_element(tree: Tree, token: Token, env: Mapping[str, Atom]) -> Sugg
 
 
 def gives_tensor(node: Node) -> bool:
-    """Whether a node is a call of what most often gives a tensor."""
+    """Test for a call of a function that most often gives a tensor."""
     return type(node) is Call and (node.name in MATRIX_CALLS or node.name in TENSOR_CALLS)
 
 
