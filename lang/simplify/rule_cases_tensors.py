@@ -105,7 +105,7 @@ class Forms:
 # ---------------------------------------------------------------- values
 
 def watched(program: Program, at: Mapping[str, Any] | None) -> Mapping[Atom, Sequence[Record]]:
-    """Arguments and results of operations on numbers at points inside of the domain, and at one that is given; none without any."""
+    """Arguments and results of operations on numbers at points inside of the domain and at a given one; none without any."""
     draw, whole, found, work = random.Random(0), dict[Atom, list[Record]](), 0, 0
     for k in range(TRIES):
         if found < POINTS and work < WORK:
