@@ -70,10 +70,11 @@ class CBody(CExpressions):
                 raise self.fault(d, "a pointer that is set later cannot be read", "write x[i] in its place")
             p = self.pointer(d.init)
             made: list[ast.stmt] = []
-            if p.offset is not None:
+            place = "by" if p.by is not None else "offset"
+            if (at := getattr(p, place)) is not None:
                 local = self.declare(f"{d.name}_at", Kind(True))
-                made = [ast.Assign([self.name(local.name, True)], p.offset)]
-                p = p._replace(offset=self.name(local.name))
+                made = [ast.Assign([self.name(local.name, True)], at)]
+                p = p._replace(**{place: self.name(local.name)})
             self.declare(d.name, Kind(kind.whole, (None,)), p)
             return made
         if "static" in d.storage and self.signature and d.name in stores(self.file.definitions[self.signature.name].body):

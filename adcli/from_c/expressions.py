@@ -5,6 +5,7 @@ import ast
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 from pycparser import c_ast as c
@@ -40,11 +41,17 @@ class Local(NamedTuple):
 
 
 class Pointer(NamedTuple):
-    """A place in an array: the subscripts before the last one, and where that begins."""
+    """A place in an array: the subscripts before the last one, where that begins, and how many elements further it is."""
 
     base: Local
     before: list[ast.expr]
     offset: ast.expr | None
+    by: ast.expr | None = None
+
+    @property
+    def rest(self) -> int:
+        """The dimensions of what is behind it."""
+        return len(self.base.kind.dims) - len(self.before)
 
 
 class CExpressions(ABC):
@@ -258,21 +265,39 @@ class CExpressions(ABC):
     def copied(self, name: str, given: Sequence[c.Node], n: c.FuncCall) -> ast.expr:
         """Elements that are copied, or set to 0, one by one."""
         self.hoisted(n, f"'{name}'")
-        size = given[2]
-        if not (isinstance(size, c.BinaryOp) and size.op == "*" and any(isinstance(x, c.UnaryOp) and x.op == "sizeof" for x in (
-                size.left, size.right))) or (name == "memset" and self.constant(given[1]) != 0):
+        counts = self.elements(given[2])
+        if counts is None or (name == "memset" and self.constant(given[1]) != 0):
             raise self.fault(n, f"this {name} cannot be read", "write n*sizeof(double) as the size, or a loop")
-        count = size.left if isinstance(size.right, c.UnaryOp) and size.right.op == "sizeof" else size.right
-        i = c.ID(f"{root(given[0])}_i", n.coord)
-        self.file.spans[id(i)] = self.file.span(n)
-        self.declare(i.name, Kind(True))
-        value: ast.expr = ast.Constant(0)
-        if name != "memset":
-            value = self.at_pointer(self.moved(self.pointer(given[1]), self.value(i)), n, LOAD)
-        target = self.at_pointer(self.moved(self.pointer(given[0]), self.value(i)), n, STORE)
-        over = self.call("builtins.range", [self.value(count)])
-        self.before.append(self.put(ast.For(self.name(i.name, True), over, [ast.Assign([target], value)], []), n))
+        count = reduce(lambda x, y: ast.BinOp(x, ast.Mult(), y), counts, ast.Constant(1))
+        i = self.declare(f"{root(given[0])}_i", Kind(True)).name
+        target, value = (self.at_pointer(self.moved(self.flat(self.pointer(x)), self.name(i)), n, context) if pointed else
+                         ast.Constant(0) for x, context, pointed in ((given[0], STORE, True), (given[1], LOAD, name != "memset")))
+        over = self.call("builtins.range", [count])
+        self.before.append(self.put(ast.For(self.name(i, True), over, [ast.Assign([target], value)], []), n))
         return ast.Constant(0)
+
+    def elements(self, n: c.Node) -> list[ast.expr] | None:
+        """The factors of a number of elements; None for a number of bytes that is none of elements."""
+        match n:
+            case c.UnaryOp(op="sizeof", expr=c.Typename(type=type)):
+                dims = self.file.kind(type, n).dims
+            case c.UnaryOp(op="sizeof", expr=inner):
+                dims = self.dims(inner)
+            case c.BinaryOp(op="*", left=left, right=right):
+                one, other = self.elements(left), self.elements(right)
+                return [*one, self.value(right)] if one else None if other is None else [self.value(left), *other]
+            case _:
+                return None
+        return None if None in dims else [ast.Constant(1), *map(self.value, dims)]
+
+    def dims(self, n: c.Node) -> tuple[Any, ...]:
+        """The extents of an expression."""
+        match n:
+            case c.ID():
+                return self.local(n).kind.dims
+            case c.ArrayRef(name=inner) | c.UnaryOp(op="*", expr=inner):
+                return self.dims(inner)[1:]
+        return ()
 
     def own_call(self, name: str, given: Sequence[c.Node], n: c.FuncCall) -> ast.expr:
         """A call of a function of the file. What it stores comes before the expression that it stands in."""
@@ -281,8 +306,7 @@ class CExpressions(ABC):
             raise self.fault(n, f"'{name}' has {len(s.params)} parameter{'s' * (len(s.params) != 1)}, and {len(given)} are given")
         pairs = list(zip(s.params, given, strict=True))
         args = [self.argument(s, p, a) for p, a in pairs]
-        targets = [self.pointed(a, STORE) if p in s.numbers else self.view(self.pointer(a), a, STORE)
-                   for p, a in pairs if p in s.outs]
+        targets = [self.argument(s, p, a, STORE) for p, a in pairs if p in s.outs]
         for base in dict.fromkeys(root(a) for p, a in pairs if p in s.outs):
             shared = [k for k, (p, a) in enumerate(pairs) if s.params[p].dims and root(a) == base]
             numbers = [k for k in shared if pairs[k][0] in s.numbers]
@@ -299,11 +323,21 @@ class CExpressions(ABC):
         self.before.append(self.put(ast.Assign([results], call), n))
         return self.name(f"{name}_value") if s.returns else ast.Constant(0)
 
-    def argument(self, s: CSignature, p: str, a: c.Node) -> ast.expr:
+    def argument(self, s: CSignature, p: str, a: c.Node, context: Any = LOAD) -> ast.expr:
         kind = s.params[p]
         if not kind.dims:
             return self.as_kind(self.value(a), a, kind)
-        return self.pointed(a, LOAD) if p in s.numbers else self.view(self.pointer(a), a)
+        at = self.pointer(a)
+        if p in s.numbers:
+            return self.at_pointer(at, a, context)
+        return self.view(self.flat(at) if len(kind.dims) == 1 else at, a, context)
+
+    def flat(self, p: Pointer) -> Pointer:
+        """The first element of an array of several dimensions, which are one for a pointer to an element."""
+        if p.rest < 2:
+            return p
+        zeros: list[ast.expr] = [ast.Constant(0)] * (p.rest - 1)
+        return Pointer(p.base, [*p.before, p.offset or ast.Constant(0), *zeros[1:]], ast.Constant(0))
 
     def apart(self, args: list[ast.expr], shared: list[int], name: str, n: c.FuncCall) -> None:
         """Parts of one array that a function gets, each up to where the next one begins."""
@@ -340,8 +374,9 @@ class CExpressions(ABC):
         raise self.fault(n, "this pointer cannot be read", "write an array, or a place in one: &x[i]")
 
     def moved(self, p: Pointer, by: ast.expr) -> Pointer:
-        offset = by if p.offset is None else ast.BinOp(p.offset, ast.Add(), by)
-        return p._replace(offset=offset)
+        if p.before and p.offset is not None:   # over the ends of rows
+            return p._replace(by=by if p.by is None else ast.BinOp(p.by, ast.Add(), by))
+        return p._replace(offset=by if p.offset is None else ast.BinOp(p.offset, ast.Add(), by))
 
     def address(self, n: c.Node) -> Pointer:
         """The place of an element."""
@@ -360,7 +395,9 @@ class CExpressions(ABC):
         if not p.base.kind.dims:
             return base
         parts = [*p.before, *([ast.Slice(p.offset)] if p.offset is not None else [])]
-        return base if not parts else self.subscript(base, parts, n, context)
+        for inner in (parts, *([[ast.Slice(p.by)]] if p.by else [])):
+            base = self.subscript(base, inner, n, context) if inner else base
+        return base
 
     def subscript(self, base: ast.expr, parts: list[Any], n: c.Node, context: Any) -> ast.expr:
         at = parts[0] if len(parts) == 1 else ast.Tuple(parts, LOAD)
@@ -370,11 +407,10 @@ class CExpressions(ABC):
         """An element, or the number behind a pointer to one."""
         return self.at_pointer(self.address(n), n, context)
 
-    def pointed(self, n: c.Node, context: Any) -> ast.expr:
-        return self.at_pointer(self.pointer(n), n, context)
-
     def at_pointer(self, p: Pointer, n: c.Node, context: Any) -> ast.expr:
         one = self.signature is not None and p.base.name in self.signature.numbers and p.base.kind.dims
         if one or not p.base.kind.dims:
             return self.name(p.base.name, context is STORE)
+        if p.by is not None:
+            return self.subscript(self.view(p._replace(by=None), n), [p.by], n, context)
         return self.subscript(self.name(p.base.name), [*p.before, p.offset or ast.Constant(0)], n, context)

@@ -7,8 +7,9 @@ from typing import Any
 
 from adcli.from_python.arrays import MOST_WRITTEN_OUT
 from adcli.from_python.module import Closed
-from adcli.from_python.statements import PythonStatements, name_of
-from adcli.from_python.values import Array, Several, known, stacked, whole
+from adcli.from_python.expressions import subscripts_of
+from adcli.from_python.statements import PythonStatements
+from adcli.from_python.values import Array, Several, first_of, known, stacked, whole
 from adcli.lang.ir.affine import Affine, affine, bounds, exact_quotient, floor, never_negative, remainder
 from adcli.lang.ir.errors import Span
 from adcli.lang.tree.nodes import Call
@@ -103,31 +104,47 @@ class CStatements(PythonStatements):
         span = self.span(node)
         return self.apply(lambda z: Call("relu", z, *span), [self.binary(ast.Sub, x, y, node)], node)
 
+    def place(self, base: Any, target: ast.AST) -> int | None:
+        """Where what is behind a pointer begins among all elements of an array, if that is a number."""
+        parts = subscripts_of(target) if isinstance(target, ast.Subscript) else []
+        if not (parts and isinstance(parts[-1], ast.Slice) and isinstance(base, Array)):
+            return None
+        found = 0
+        for p, x in zip(parts, base.shape, strict=True):
+            at = self.affine(p.lower or p if isinstance(p, ast.Slice) else p, "a subscript").number
+            if at is None or x.number is None:
+                return None
+            found = found * x.number + at
+        return found
+
+    def taken(self, a: Array, node: ast.Subscript) -> Any:
+        """What is behind a pointer into an array of several dimensions has one."""
+        if len(a.shape) > 1 and (at := self.place(a, node)) is not None:
+            return stacked(elements(a)[at:])
+        return super().taken(a, node)
+
     def store(self, target: ast.expr, value: Any, node: ast.AST) -> None:
         """What a function stored behind a pointer goes where that points to."""
-        parts = list(target.slice.elts) if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Tuple) else [
-            target.slice] if isinstance(target, ast.Subscript) else []
-        if not (parts and isinstance(parts[-1], ast.Slice) and isinstance(target, ast.Subscript)):
+        if not (isinstance(target, ast.Subscript) and isinstance(subscripts_of(target)[-1], ast.Slice)):
             super().store(target, value, node)
             return
-        name = name_of(target)
-        at = [self.affine(p.lower or p if isinstance(p, ast.Slice) else p, "a subscript").number for p in parts]
-        base = self.values.get(name)
-        if not isinstance(base, Array) or base.items is None or None in at or value.items is None:
+        base = self.value(target.value)
+        at = self.place(base, target)
+        if at is None or base.items is None or value.items is None:
             raise self.fault(target, "what a function stores in a part of an array cannot be read here",
                              "give the number of elements with the point, ⟦--at n=3⟧, or store into an array of its own")
-        self.values[name] = put_at(base, [k or 0 for k in at], value)
+        items, new = elements(base), elements(value)
+        items[at:at + len(new)] = new
+        for x in base.shape[:0:-1]:
+            items = [stacked(items[k:k + (x.number or 1)]) for k in range(0, len(items), x.number or 1)]
+        self.unpack_into(target.value, stacked(items), node)
 
 
 class CClosed(Closed, CStatements):
     """The body of a function of the program."""
 
 
-def put_at(base: Array, at: Sequence[int], value: Array) -> Array:
-    """An array with the last part of one of its rows replaced."""
-    items = list(base.items or [])
-    if len(at) > 1:
-        items[at[0]] = put_at(items[at[0]], at[1:], value)
-    else:
-        items[at[0]:at[0] + len(value.items or [])] = value.items or []
-    return stacked(items)
+def elements(a: Array) -> list[Array]:
+    """All elements of an array that is written out, in their order in memory."""
+    return [a] if not a.shape else [x for part in a.items or [first_of(a, affine(k)) for k in range(a.shape[0].number or 0)]
+                                    for x in elements(part)]

@@ -1,6 +1,7 @@
 /* ADBench's objective: a mixture of Gaussians with a Wishart prior. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static double arr_max(int n, const double *x)
 {
@@ -199,4 +200,128 @@ double lstm_objective(int l, int c, int b, const double *main_params, const doub
             total += sequence[t + b + i] * ynorm[i];
     }
     return -total / ((c - 1) * b);
+}
+
+/* ADBench's hand tracking: the distances of measured points from a hand whose bones are posed by theta. */
+#define FINGERS 1
+#define BONES (4 * FINGERS + 2)
+#define VERTICES 4
+#define POINTS 2
+static const int PARENT[BONES] = {-1, 0, 1, 2, 3, 0};
+static const int TRIANGLE[2][3] = {{0, 1, 2}, {1, 3, 2}};
+static const int NEAREST[POINTS] = {1, 0};
+
+static void matmul(int n, int m, int k, const double *A, const double *B, double *C)
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < k; j++) {
+            double sum = 0.0;
+            for (int l = 0; l < m; l++)
+                sum += A[i * m + l] * B[l * k + j];
+            C[i * k + j] = sum;
+        }
+}
+
+static void angle_axis_to_rotation(const double *v, double *R)
+{
+    double angle = sqrt(sqnorm(3, v));
+    if (angle < 1e-4) {
+        for (int i = 0; i < 9; i++)
+            R[i] = i % 4 == 0 ? 1.0 : 0.0;
+        return;
+    }
+    double x = v[0] / angle, y = v[1] / angle, z = v[2] / angle, s = sin(angle), c = cos(angle);
+    R[0] = x * x + (1 - x * x) * c; R[1] = x * y * (1 - c) - z * s; R[2] = x * z * (1 - c) + y * s;
+    R[3] = x * y * (1 - c) + z * s; R[4] = y * y + (1 - y * y) * c; R[5] = y * z * (1 - c) - x * s;
+    R[6] = x * z * (1 - c) - y * s; R[7] = z * y * (1 - c) + x * s; R[8] = z * z + (1 - z * z) * c;
+}
+
+/* The turns about x, then y, then z, as one transform; the angles stand as x, z, y. */
+static void euler_to_transform(const double xzy[3], double T[4][4])
+{
+    double sx = sin(xzy[0]), cx = cos(xzy[0]), sz = sin(xzy[1]), cz = cos(xzy[1]), sy = sin(xzy[2]), cy = cos(xzy[2]);
+    double R[4][4] = {{cy * cz, sx * sy * cz - cx * sz, cx * sy * cz + sx * sz, 0},
+                      {cy * sz, sx * sy * sz + cx * cz, cx * sy * sz - sx * cz, 0}, {-sy, sx * cy, cx * cy, 0}, {0, 0, 0, 1}};
+    memcpy(T, R, sizeof R);
+}
+
+/* The columns of a pose: rotation, scale and translation of the hand, two of the wrist, then four of each finger. */
+static void to_pose_params(const double *theta, double pose[BONES + 3][3])
+{
+    memset(pose, 0, (BONES + 3) * 3 * sizeof(double));
+    for (int i = 0; i < 3; i++) {
+        pose[0][i] = theta[i];
+        pose[1][i] = 1.0;
+        pose[2][i] = theta[3 + i];
+    }
+    int at = 6, column = 5;
+    for (int finger = 0; finger < FINGERS; finger++) {
+        for (int joint = 2; joint <= 4; joint++) {
+            pose[column][0] = theta[at++];
+            if (joint == 2)
+                pose[column][1] = theta[at++];
+            column++;
+        }
+        column++;
+    }
+}
+
+static void vertex_positions(const double *theta, double base_relatives[BONES][4][4], double inverse_base_absolutes[BONES][4][4],
+                             double base_positions[VERTICES][4], double weights[VERTICES][BONES], int is_mirrored,
+                             double positions[VERTICES][3])
+{
+    double pose[BONES + 3][3], absolute[BONES][4][4], transform[BONES][4][4], turn[4][4], relative[4][4], R[9];
+    to_pose_params(theta, pose);
+    for (int b = 0; b < BONES; b++) {
+        euler_to_transform(pose[b + 3], turn);
+        if (PARENT[b] == -1)
+            matmul(4, 4, 4, &base_relatives[b][0][0], &turn[0][0], &absolute[b][0][0]);
+        else {
+            matmul(4, 4, 4, &base_relatives[b][0][0], &turn[0][0], &relative[0][0]);
+            matmul(4, 4, 4, &absolute[PARENT[b]][0][0], &relative[0][0], &absolute[b][0][0]);
+        }
+        matmul(4, 4, 4, &absolute[b][0][0], &inverse_base_absolutes[b][0][0], &transform[b][0][0]);
+    }
+    angle_axis_to_rotation(pose[0], R);
+    for (int v = 0; v < VERTICES; v++) {
+        double p[3] = {0.0, 0.0, 0.0};
+        for (int b = 0; b < BONES; b++)
+            for (int i = 0; i < 3; i++)
+                for (int j = 0; j < 4; j++)
+                    p[i] += weights[v][b] * transform[b][i][j] * base_positions[v][j];
+        if (is_mirrored)
+            p[0] = -p[0];
+        for (int i = 0; i < 3; i++) {
+            positions[v][i] = pose[2][i];
+            for (int j = 0; j < 3; j++)
+                positions[v][i] += R[3 * i + j] * pose[1][j] * p[j];
+        }
+    }
+}
+
+void hand_objective(const double theta[6 + 4 * FINGERS], double base_relatives[BONES][4][4],
+                    double inverse_base_absolutes[BONES][4][4], double base_positions[VERTICES][4],
+                    double weights[VERTICES][BONES], int is_mirrored, double points[POINTS][3], double err[3 * POINTS])
+{
+    double positions[VERTICES][3];
+    vertex_positions(theta, base_relatives, inverse_base_absolutes, base_positions, weights, is_mirrored, positions);
+    for (int k = 0; k < POINTS; k++)
+        for (int i = 0; i < 3; i++)
+            err[3 * k + i] = points[k][i] - positions[NEAREST[k]][i];
+}
+
+void hand_objective_complicated(const double theta[6 + 4 * FINGERS], const double us[2 * POINTS],
+                                double base_relatives[BONES][4][4], double inverse_base_absolutes[BONES][4][4],
+                                double base_positions[VERTICES][4], double weights[VERTICES][BONES], int is_mirrored,
+                                double points[POINTS][3], double err[3 * POINTS])
+{
+    double positions[VERTICES][3];
+    vertex_positions(theta, base_relatives, inverse_base_absolutes, base_positions, weights, is_mirrored, positions);
+    for (int k = 0; k < POINTS; k++) {
+        const double *u = &us[2 * k];
+        const int *corner = TRIANGLE[NEAREST[k]];
+        for (int i = 0; i < 3; i++)
+            err[3 * k + i] = points[k][i] - (u[0] * positions[corner[0]][i] + u[1] * positions[corner[1]][i]
+                                             + (1.0 - u[0] - u[1]) * positions[corner[2]][i]);
+    }
 }
