@@ -18,8 +18,7 @@ from adcli.task.verbs import MatrixKind
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
 
-    from adcli.api.densities import LogDensity
-    from adcli.api.scientific import Solver
+    from adcli.api.scientific import LogDensity, Solver
     from adcli.api.view import PictureView, View
     from adcli.batches.batch_function import ArrayFunction, BatchFunction
     from adcli.batches.batch_sums import BatchSums
@@ -94,7 +93,7 @@ class Inspection:
         """
         from adcli.api.verbs import checked_points, heard
         from adcli.api.view import View, beside
-        from adcli.check import prepare
+        from adcli.check import points as prepare
         from adcli.check.report import html_report, record, text_report
         point, plotted, everything = together(at, values), truth("plot", plot), truth("all", all)
         for what, given in (("against", against), ("symbol", symbol), ("returns", returns)):
@@ -119,7 +118,7 @@ class Inspection:
         told = View("check", record(check, summary, float), text_report(check, summary), html_report(check, summary), tuple(said))
         if not plotted:
             return told
-        from adcli.check.pictured import picture
+        from adcli.check.report import picture
         return beside(told, picture(check))
 
     def why(self, at: Values | None = None, /, *, of: OneOrMore = None, wrt: OneOrMore = None, mode: str = "reverse",
@@ -135,8 +134,7 @@ class Inspection:
         from adcli.output import html
         from adcli.output.tensors import point_lists
         from adcli.task.derive import looked_at
-        from adcli.why.command import SWEEPS, groups, nothing, paragraphs, record
-        from adcli.why.groups import WhyAt
+        from adcli.why.command import SWEEPS, WhyAt, groups, nothing, paragraphs, record
         forward, real = one_of("mode", mode, SWEEPS) == "forward", PRECISIONS[self._precision]
         primal, inputs = looked_at(*self._looked(of, wrt))
         said = [str(note) for note in primal.notes]
@@ -338,7 +336,7 @@ class Solving:
         derivative is in the value. `names`, `dim` and `start` are of the vector; `unpack(u)` has the inputs of one vector or of
         arrays of draws, `pack` a vector of inputs. Tensors have their shapes from the data, or from `start`.
         """
-        from adcli.api.densities import log_density
+        from adcli.api.scientific import log_density
         return log_density(type(self), self._program, names(of), start, data)
 
     def minimize(self, at: Values | None = None, /, *, wrt: OneOrMore = None, of: OneOrMore = None,

@@ -42,7 +42,7 @@ def heard(said: list[str]) -> Callable[[object], None]:
 
 def checked_points(program: Program, at: Values, scalars: bool, remark: Callable[[object], None]) -> list[dict[str, Any]]:
     """The points that are given, several for a program of `scalars`."""
-    from adcli.check.prepare import MOST_POINTS
+    from adcli.check.points import MOST_POINTS
     from adcli.input.arrays import fitting
     found = points(program, at, MOST_POINTS) if scalars else [fitting(program, whole_point(program, at))]
     return list(within(program.params, found, remark, program.source))
@@ -159,7 +159,7 @@ def seeds(kind: str, given: str | Values | None) -> Values | None:
     """A direction or weights, numbers or arrays by name."""
     known = by_name(kind, given)
     if isinstance(known, str):
-        from adcli.answers.seeding import components
+        from adcli.answers.evaluation import components
         return components(known, kind)
     return known
 

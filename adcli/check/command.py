@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adcli.check.prepare import (
+from adcli.check.points import (
     MOST_POINTS,
     MOST_SECONDS,
     RETURNS,
@@ -44,13 +44,13 @@ if TYPE_CHECKING:
 @derivative_options
 @option(WHERE, "--at", "at", multiple=True, metavar="POINT",
         help="x=2,y=5; x=0:1:11 for a range; @points.json; repeatable (default: points are drawn).")
-@option(WHERE, "--samples", type=WholeNumber(1, MOST_POINTS), default=SAMPLES, show_default=True, metavar="N",
+@option(WHERE, "--samples", type=WholeNumber(1, MOST_POINTS), default=SAMPLES, metavar="N",
         help="Number of points to draw, from declared ranges where there are any.")
-@option(WHERE, "--seed", type=WholeNumber(0, 1 << 53), default=0, show_default=True, metavar="S",
+@option(WHERE, "--seed", type=WholeNumber(0, 1 << 53), default=0, metavar="S",
         help="Seed of the points and directions drawn.")
-@option(TRUST, "--all", "everything", is_flag=True,
+@option(TRUST, "--all", "everything",
         help="Every entry and every point by every method, however long it takes (default: a part of many, which is said).")
-@option(TRUST, "--digits", type=click.IntRange(17, 100), default=19, show_default=True, metavar="D",
+@option(TRUST, "--digits", type=click.IntRange(17, 100), default=19, metavar="D",
         help="Decimal digits that multiple precision must settle.")
 @precision_option("Also of code in single precision, at points of such numbers: double, the default, or single.")
 @option(WHAT, "--against", metavar="WHAT",
@@ -59,13 +59,13 @@ if TYPE_CHECKING:
 @option(WHAT, "--symbol", metavar="NAME", help="Function of the library (default: as --emit c names it).")
 @option(WHAT, "--returns", type=OneOf("content", RETURNS),
         help="What its numbers are (default: by their names, else by how many there are).")
-@option(WHAT, "--time-limit", type=WholeNumber(1, MOST_SECONDS), default=TIME_LIMIT, show_default=True,
+@option(WHAT, "--time-limit", type=WholeNumber(1, MOST_SECONDS), default=TIME_LIMIT,
         metavar="SECONDS",
         help="Seconds for all points.")
 @format_option(("text", "json"), "A table, or one JSON object.")
 @output_option
 @plot_option("the remainders of Taylor's expansion, on logarithmic axes")
-@option(WRITTEN, "-q", "--quiet", is_flag=True, help="Only the verdict, and no notes on standard error.")
+@option(WRITTEN, "-q", "--quiet", help="Only the verdict, and no notes on standard error.")
 @takes(CheckOptions)
 def command(options: CheckOptions) -> int:
     """Compare first and second derivatives, in both modes, native and interpreted, with differences in multiple precision,
@@ -88,7 +88,7 @@ def command(options: CheckOptions) -> int:
     run(check, points, options.remark)
     code = report(check, summary, options)
     if options.plot:
-        from adcli.check.pictured import picture
+        from adcli.check.report import picture
         from adcli.pictures.destinations import write_beside
         write_beside(picture(check), options.plot, options.size, options.theme)
     return code

@@ -1,25 +1,28 @@
-"""A program of any rank under the methods of a check, at points: what all of them have found.
+"""A check that is asked for: a program of any rank under its methods, at points, and what all of them have found.
 
 A program of scalars is one subject for all points. One with tensors, or with values that `stop` holds, is written out at each
 point, and looked at along random directions where that comes to too many operations.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from adcli.check.methods import METHODS, POINTS, has_precision, in_precision
 from adcli.check.subject import EntryKey, Subject, evaluated, spread
 from adcli.check.tally import NO_DIGIT, Tally, joined
 from adcli.input import sampling
 from adcli.input.points import Point
+from adcli.input.settings import Options
 from adcli.lang.ir import Primitive, Program
-from adcli.lang.ir.errors import plural, worded
+from adcli.lang.ir.errors import AdError, plural, worded
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.operations.precision import DOUBLE, Precision
+from adcli.lang.operations.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
+from adcli.lang.operations.precision import DOUBLE, PRECISIONS, Precision
 from adcli.lang.simplify.simplify import simplify
+from adcli.task.rules import require_fit
 
 if TYPE_CHECKING:
     from adcli.check.against import Against
@@ -207,3 +210,97 @@ class Check:
         return culprit(subject.primal, at, subject.wrt)
 
 
+# ---------------------------------------------------------------- a check that is asked for
+
+MOST_POINTS = 100_000
+"""Points in one run."""
+SAMPLES = 10
+"""Points that are drawn where nothing else is said."""
+TIME_LIMIT, MOST_SECONDS = 60, 86_400
+"""Seconds for somebody's function."""
+RETURNS = ("value", "gradient", "hessian", "all")
+"""Contents of a result of somebody's function: the outputs, their first or second derivatives alone, or one after another."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions(Options):
+    """Options of check."""
+
+    samples: int
+    seed: int
+    digits: int
+    against: str | None
+    symbol: str | None
+    returns: str | None
+    time_limit: int
+    everything: bool
+    precision: str | None
+    plot: str | None
+
+
+def run(check: Check, points: Sequence[Point], remark: Callable[[str], object]) -> None:
+    """Look at points, in numbers of the check's precision."""
+    from adcli.answers.evaluation import rounded_point
+    source = check.primal.source
+    if check.holds and source is not None and "stop" in source.text:   # else it is norm that has one
+        remark("what stop holds is kept at its value at each point: derivatives are compared for that")
+    check.run([rounded_point(at, check.precision) for at in points])
+
+
+def check_of(primal: Program, inputs: list[str], options: CheckOptions) -> Check:
+    """The check that options ask for."""
+    return Check(primal, inputs, options.seed, options.everything, PRECISIONS[options.precision or "double"],
+                 10.0 ** -options.digits, others(primal, options))
+
+
+def differentiated(program: Program, outputs: list[str] | None, inputs: list[str] | None) -> tuple[Program, list[str]]:
+    """The program with the outputs asked for, and the inputs to differentiate by. AdError where there are none."""
+    primal = with_outputs(program, outputs_to_differentiate(program, outputs))
+    inputs = inputs_to_differentiate(primal, inputs)
+    if not inputs:
+        raise AdError("no input to differentiate with respect to",
+                      help=f"differentiate by a param: ⟦--wrt {primal.params[0].name}⟧" if primal.params else None)
+    return primal, inputs
+
+
+def others(primal: Program, options: CheckOptions) -> Against | None:
+    """Somebody's derivatives, where there are any to compare with."""
+    require_fit(options, "check")
+    if options.against is None:
+        return None
+    from adcli.check.against import Against
+    from adcli.check.foreign import foreign
+    from adcli.task.emit import default_symbol
+    names = [default_symbol(primal.source, verb) for verb in ("grad", "hessian", "jacobian", "eval")]
+    asked = foreign(options.against, names, options.symbol, options.time_limit)
+    if not of_scalars(primal) and asked.kind != "python":
+        raise AdError("of a program with tensors or loops, ⟦--against⟧ asks a Python function",
+                      help="write ⟦--against model.py:grad⟧: it takes the inputs by their names, as numbers and NumPy arrays")
+    if of_scalars(primal) and any(e.op is TABLE["stop"] for e in primal.equations):
+        raise AdError("⟦--against⟧ cannot be used with a program that has stop", help="give what stop holds as an input: param k")
+    return Against(asked, options.returns)
+
+
+def usable_points(check: Check, at: list[Point]) -> tuple[list[Point], dict[str, Any]]:
+    """The points at which something can be looked at: inputs are numbers, and so is a value."""
+    outputs = len(check.primal.results)
+    good = [p for p, finite in zip(at, check.finite(at), strict=True) if all(finite[:-outputs]) and any(finite[-outputs:])]
+    return good, {"how": "given", "usable": len(good), "unusable": len(at) - len(good), "seed": None}
+
+
+def drawn_points(check: Check, count: int, seed: int) -> tuple[list[Point], dict[str, Any]]:
+    """Drawn points at which all values are finite. AdError where none is found."""
+    from adcli.input.sampling import usable
+    points, failed = usable(check.draw(seed), count, lambda batch: all_finite(check, batch))
+    if not points:
+        raise AdError(f"none of the {failed} points drawn has finite values", help="give a point with ⟦--at⟧, or declare ranges:"
+                      f" input {check.primal.params[0].name} in [1, 2]")
+    return points, {"how": "drawn", "usable": len(points), "unusable": failed, "seed": seed}
+
+
+def all_finite(check: Check, at: Sequence[Point]) -> list[bool]:
+    """At which drawn points all is finite; it is not where drawn whole numbers are no subscripts or sizes that fit."""
+    try:
+        return [all(finite) for finite in check.finite(at)]
+    except AdError:
+        return [all_finite(check, [p])[0] for p in at] if len(at) > 1 else [False]

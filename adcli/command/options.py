@@ -92,14 +92,14 @@ program_options: Decorator = together(
            help="The program, or one line of it (repeatable); a bare expression is named f."),
     option(PROGRAM, "--from", "language", type=OneOf("language", READERS),
            help="The language of the file, where its suffix does not say it."),
-    option(OTHER, "--exact-order", is_flag=True, help="Take sums of products of tensors as written, whatever they cost."),
-    option(OTHER, "--checkpoint", is_flag=True, help="Keep few steps of all loops and compute the others again: less memory."),
+    option(OTHER, "--exact-order", help="Take sums of products of tensors as written, whatever they cost."),
+    option(OTHER, "--checkpoint", help="Keep few steps of all loops and compute the others again: less memory."),
     click.version_option(__version__, "--version", prog_name="adcli", cls=Option, group=OTHER),
 )
 """PROGRAM and -e, and how it is read; --version, which every verb has as it has --help."""
 
 output_option = option(WRITTEN, "-o", "--output", metavar="FILE", help="Write to FILE, which is replaced when all is written.")
-quiet_option = option(WRITTEN, "-q", "--quiet", is_flag=True, help="No notes on standard error.")
+quiet_option = option(WRITTEN, "-q", "--quiet", help="No notes on standard error.")
 wrt_option = option(WHAT, "--wrt", metavar="x,…", help="Inputs to differentiate with respect to (default: all but params).")
 points_option = option(WHERE, "--at", "at", multiple=True, metavar="POINT",
                        help="x=2,y=5; x=0:1:11 for a range; @points.json; repeatable.")
@@ -128,41 +128,41 @@ GROUPS: dict[str, Decorator] = {
     "tangent": seed_option("tangent"),
     "cotangent": seed_option("cotangent"),
     "mode": together(
-        option(WHAT, "--mode", type=OneOf("mode", ("auto", "forward", "reverse")), default="auto", show_default=True,
+        option(WHAT, "--mode", type=OneOf("mode", ("auto", "forward", "reverse")), default="auto",
                help="Mode of differentiation; auto takes the fewest operations."),
-        option(TRUST, "--explain", is_flag=True,
+        option(TRUST, "--explain",
                help="Show how the derivatives are computed: modes, sweeps and operations. Needs no point.")),
-    "order": option(WHAT, "--order", type=click.IntRange(1, 32), default=1, show_default=True, metavar="N",
+    "order": option(WHAT, "--order", type=click.IntRange(1, 32), default=1, metavar="N",
                     help="All partial derivatives up to order N."),
     "taylor": together(
         seed_option("tangent", "Direction; inputs not named get 0, a single input gets 1."),
-        option(WHAT, "--order", type=click.IntRange(0, 64), default=3, show_default=True, metavar="N", help="The highest power."),
-        option(WHAT, "--scaled", is_flag=True,
+        option(WHAT, "--order", type=click.IntRange(0, 64), default=3, metavar="N", help="The highest power."),
+        option(WHAT, "--scaled",
                help="Derivatives instead of coefficients: each times the factorial of its order.")),
     "matrix": together(
         option(WRITTEN, "--zeros/--no-zeros", "zeros", default=None,
                help="Show entries that are zero by construction (default: unless they are half or more of over 100)."),
-        option(WRITTEN, "--pattern", is_flag=True,
+        option(WRITTEN, "--pattern",
                help="Draw which entries are not zero by construction, instead of numbers.")),
     "sums": together(
-        option(WHAT, "--sum", is_flag=True, help="Add the results of all rows, exactly, and round each sum once."),
-        option(WHAT, "--mean", is_flag=True, help="Their means; with --weights weighted ones."),
+        option(WHAT, "--sum", help="Add the results of all rows, exactly, and round each sum once."),
+        option(WHAT, "--mean", help="Their means; with --weights weighted ones."),
         option(WHAT, "--weights", metavar="COLUMN", help="For --sum and --mean: the column that has the weight of each row."),
         option(WHAT, "--group-by", metavar="COLUMN,…", help="For --sum and --mean: one result for each group of rows.")),
-    "gauss-newton": option(WHAT, "--gauss-newton", is_flag=True,
+    "gauss-newton": option(WHAT, "--gauss-newton",
                            help="For --sum and --mean: also rᵀr, Jᵀr and JᵀJ of the outputs r and their Jacobian J."),
 }
 """Groups of options, by their names in the table of verbs."""
 
 
 fmt_option = option(WRITTEN, "--fmt", metavar="TEMPLATE", help="printf template for numbers, such as %.6g.")
-hexadecimal_option = option(WRITTEN, "--hex", "hexadecimal", is_flag=True, help="Write numbers exactly, in hexadecimal.")
+hexadecimal_option = option(WRITTEN, "--hex", "hexadecimal", help="Write numbers exactly, in hexadecimal.")
 
 
 look_options = together(
     option(WRITTEN, "--size", metavar="SIZE",
            help="Of a picture: 16x10cm, 6x4in, or 800x600 in pixels; in characters 100x30, columns and lines."),
-    option(WRITTEN, "--theme", type=OneOf("theme", ("light", "dark")), default="light", show_default=True,
+    option(WRITTEN, "--theme", type=OneOf("theme", ("light", "dark")), default="light",
            help="Colours of a picture in a file."))
 """How a picture looks."""
 
@@ -185,7 +185,7 @@ def precision_option(help: str) -> Decorator:
 
 
 fast_math_option = option(
-    OTHER, "--fast-math", is_flag=True,
+    OTHER, "--fast-math",
     help="Let code fuse products with sums, multiply by reciprocals and flush subnormal numbers to 0; last digits may change.")
 
 FOR_C = {"precision": "For C: double numbers, the default, or single ones."}
@@ -193,7 +193,7 @@ FOR_C = {"precision": "For C: double numbers, the default, or single ones."}
 
 
 def format_option(formats: Sequence[str], help: str) -> Decorator:
-    return option(WRITTEN, "--format", "form", type=OneOf("format", formats), default="text", show_default=True, help=help)
+    return option(WRITTEN, "--format", "form", type=OneOf("format", formats), default="text", help=help)
 
 
 RESULT_OPTIONS: dict[str, Callable[..., Decorator]] = {
@@ -206,24 +206,24 @@ RESULT_OPTIONS: dict[str, Callable[..., Decorator]] = {
     "input_format": partial(option, WHERE, "--input-format", type=OneOf("format", ("csv", "tsv", "ndjson", "json", "parquet")),
         help="Format of the table (default: by suffix, then by content)."),
     "delimiter": partial(option, WHERE, "--delimiter", metavar="C", help="Character between fields, such as ';' or '|'."),
-    "decimal": partial(option, WHERE, "--decimal", type=OneOf("decimal mark", (".", ",")), default=".", show_default=True,
+    "decimal": partial(option, WHERE, "--decimal", type=OneOf("decimal mark", (".", ",")), default=".",
         help="Decimal mark, read and written; with a comma the delimiter is ; by default."),
-    "no_header": partial(option, WHERE, "--no-header", is_flag=True,
+    "no_header": partial(option, WHERE, "--no-header",
         help="The table has no header: its columns are the inputs in order, or --columns."),
     "columns": partial(option, WHERE, "--columns", metavar="x,…", help="Names of the columns of a table without a header."),
     "rename": partial(option, WHERE, "--rename", multiple=True, metavar="OLD=NEW",
         help="Rename columns: 'my col=x' or a=x,b=y; repeatable."),
     "na": partial(option, WHERE, "--na", metavar="TEXT,…", help="Fields that count as empty, such as NA,-999."),
-    "missing": partial(option, WHERE, "--missing", type=OneOf("policy", ("error", "nan")), default="error", show_default=True,
+    "missing": partial(option, WHERE, "--missing", type=OneOf("policy", ("error", "nan")), default="error",
         help="Treat an empty field as an error or as NaN."),
     "on_error": partial(option, WHERE, "--on-error", type=OneOf("policy", ("stop", "skip", "mark")), default="stop",
-        show_default=True, help="On a bad row: stop, skip it, or mark it in a status column."),
-    "only": partial(option, WHERE, "--only", is_flag=True, help="Write the results alone, without the columns of the table."),
+        help="On a bad row: stop, skip it, or mark it in a status column."),
+    "only": partial(option, WHERE, "--only", help="Write the results alone, without the columns of the table."),
     "engine": partial(option, WHERE, "--engine", metavar="ENGINE",
         help="Work on files and row groups with dask: on this machine, or dask=tcp://host:8786."),
-    "retries": partial(option, WHERE, "--retries", type=click.IntRange(0, 100), default=3, show_default=True, metavar="N",
+    "retries": partial(option, WHERE, "--retries", type=click.IntRange(0, 100), default=3, metavar="N",
         help="With --engine: how often a part is tried again whose worker died or failed."),
-    "resume": partial(option, WHERE, "--resume", is_flag=True,
+    "resume": partial(option, WHERE, "--resume",
         help="Go on with the parts that an earlier run has not written to -o DIR/."),
     "emit": partial(option, EMIT, "--emit", type=OneOf("target", tuple(TARGETS)), help="Write the program instead of numbers."),
     "style": partial(option, EMIT, "--style", type=OneOf("style", ("nested", "anf", "prefix", "math")),
@@ -233,7 +233,7 @@ RESULT_OPTIONS: dict[str, Callable[..., Decorator]] = {
         help="For LLVM and below: rows at a time, as vectors; 1, the default, is portable."),
     "symbol": partial(option, EMIT, "--symbol", metavar="NAME",
         help="Name of the function in code (default: by the file and the verb, such as worked_grad)."),
-    "main": partial(option, EMIT, "--main", is_flag=True,
+    "main": partial(option, EMIT, "--main",
         help="For C: a program, which reads rows of CSV and appends the results."),
     "abi": partial(option, EMIT, "--abi", type=OneOf("interface", ABIS),
         help="For --emit library: functions of C (plain, the default), or CasADi's, with their derivatives."),
@@ -248,21 +248,21 @@ RESULT_OPTIONS: dict[str, Callable[..., Decorator]] = {
     "hexadecimal": lambda: hexadecimal_option,
     "output": lambda: output_option,
     "quiet": lambda: quiet_option,
-    "digits": partial(option, TRUST, "--digits", is_flag=True,
+    "digits": partial(option, TRUST, "--digits",
         help="Show how many decimal digits of every number are proven right."),
-    "enclose": partial(option, TRUST, "--enclose", is_flag=True,
+    "enclose": partial(option, TRUST, "--enclose",
         help="Guaranteed bounds instead of numbers: at a point, over a box (x=1±0.1) or over declared ranges."),
-    "status": partial(option, TRUST, "--status", is_flag=True,
+    "status": partial(option, TRUST, "--status",
         help="Show the status: smooth, kink, jump, singular, pole, domain, …; with --emit one more output."),
-    "strict": partial(option, TRUST, "--strict", is_flag=True,
+    "strict": partial(option, TRUST, "--strict",
         help="Exit 4 if a result is not smooth or not finite, and write it."),
     "jobs": partial(option, OTHER, "--jobs", type=click.IntRange(1, 256), metavar="N", help="Threads for rows (default: all)."),
     "fast_math": lambda: fast_math_option,
     "precision": partial(precision_option,
         help="Of all numbers: double, the default, or single, which has 7 digits and is twice as fast."),
-    "tier": partial(option, OTHER, "--tier", type=OneOf("tier", ("auto", "tape", "compiled")), default="auto", show_default=True,
+    "tier": partial(option, OTHER, "--tier", type=OneOf("tier", ("auto", "tape", "compiled")), default="auto",
         help="Interpret (tape, starts sooner) or compile (runs faster); auto estimates which finishes first."),
-    "no_cache": partial(option, OTHER, "--no-cache", is_flag=True, help="Neither read nor write the compile cache."),
+    "no_cache": partial(option, OTHER, "--no-cache", help="Neither read nor write the compile cache."),
 }
 """Options about how results are computed and written, in the order of the help."""
 

@@ -42,10 +42,12 @@ class Operand(Completed, click.Argument):
 
 
 class Option(Completed, click.Option):
-    """An option with the purpose that help texts list it under."""
+    """An option with the purpose that help texts list it under. One whose value has neither a name nor a type is a flag, and
+    the help shows defaults."""
 
     def __init__(self, *args: Any, group: str = OTHER, **attributes: Any) -> None:
-        super().__init__(*args, **attributes)
+        flag = attributes.keys().isdisjoint(("metavar", "type"))
+        super().__init__(*args, **{"is_flag": flag, "show_default": "default" in attributes, **attributes})
         self.group = group
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from adcli.answers.seeding import given_seeds
+from adcli.answers.evaluation import given_seeds
 from adcli.command.options import (
     derivative_options,
     fmt_option,

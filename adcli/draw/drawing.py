@@ -144,7 +144,7 @@ def staged(program: Program, stage: str, wrt: Sequence[str] | None, of: Sequence
 def located(program: Program, made: Program, stage: str, point: DrawnPoint, wrt: Sequence[str], of: Sequence[str]
             ) -> tuple[Mapping[str, Any], AtPoint]:
     """The inputs of what was `made` of a program, and its values, tangents and adjoints at a point."""
-    from adcli.answers.seeding import seeds_for
+    from adcli.answers.evaluation import seeds_for
     from adcli.input.arrays import filled
     from adcli.input.points import complete
     given, tangent, cotangent, number = point

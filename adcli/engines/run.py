@@ -22,8 +22,8 @@ from adcli.output.streams import Progress, packed_destination, require_parquet, 
 from adcli.rows.manifest import DoneParts, Entry, Manifest
 from adcli.rows.parts import Job, Outcome, Part, asked, compile_ahead, done, job, parts, unpacked
 from adcli.rows.stream import tables
-from adcli.rows.sum_report import Summed, SumReport, other_shapes
 from adcli.rows.sum_run import require_shapes
+from adcli.rows.summing import Summed, SumReport, other_shapes
 from adcli.tables.streams import BadTable
 from adcli.task.rules import require_fit
 from adcli.task.tasks import Task

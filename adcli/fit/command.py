@@ -60,14 +60,14 @@ class LossText(OneOf):
 @option(WHAT, "--sigma", type=OneOf("word", ("absolute", "relative")),
         help="Take the uncertainties after --y y:s as they are (absolute, the default), or only their ratios.")
 @option(WHAT, "--weights", metavar="COLUMN", help="The weights of the squares, a column or an expression of columns: '1/s**2'.")
-@option(WHAT, "--loss", type=LossText("loss", (*LOSSES, *DENSITIES)), default="linear", show_default=True,
+@option(WHAT, "--loss", type=LossText("loss", (*LOSSES, *DENSITIES)), default="linear",
         help="What is minimised: squares (linear), a loss that gives outliers less weight, minus the log density of counts, or an"
              " expression of predicted, observed, residual, parameters and columns.")
 @option(WHAT, "--prior", multiple=True, metavar="EXPR",
         help="A log density of parameters, such as 'normal_lpdf(k, 0, 1)', that is added to minus the loss; repeatable.")
-@option(WHAT, "--f-scale", type=float, default=1.0, show_default=True, metavar="C",
+@option(WHAT, "--f-scale", type=float, default=1.0, metavar="C",
         help="The residual, in standard uncertainties where they are given, from which on it counts as an outlier.")
-@option(TRUST, "--evaluations", type=WholeNumber(1, 10**9), default=EVALUATIONS, show_default=True, metavar="N",
+@option(TRUST, "--evaluations", type=WholeNumber(1, 10**9), default=EVALUATIONS, metavar="N",
         help="Evaluations of the model that one attempt of a solver may take.")
 @option(WHAT, "--uncertainties", metavar="x,…",
         help="Parameters that get standard uncertainties, or all (default: all, where there are at most 1000 numbers).")

@@ -22,7 +22,7 @@ from adcli.output.typeset import booktabs, latex_text, markdown_table
 from adcli.output.version import __version__
 from adcli.output.wrap import fitted
 from adcli.propagate.budgets import pair
-from adcli.propagate.stated import stated_lines
+from adcli.propagate.prepare import stated_lines
 
 FORMATS = ("text", "json", "csv", "tsv", "markdown", "latex", "program")
 MOST_CORRELATED = 20

@@ -12,10 +12,9 @@ from adcli.from_python.statements import PythonStatements
 from adcli.from_python.values import Absent, Array, Defined, KnownDict, LibraryName, Several, known, of_variable
 from adcli.lang.ir.affine import Affine, affine, atoms
 from adcli.lang.ir.errors import AdError, Source, Span, alike
-from adcli.readers.draft import DraftFunction, DraftInput, Variable, number
+from adcli.readers.draft import DraftFunction, DraftInput, Variable, number, written
 from adcli.readers.front import chosen
 from adcli.readers.names import NAMED
-from adcli.readers.written import written
 
 BUILTINS = frozenset(["abs", "min", "max", "sum", "len", "range", "enumerate", "zip", "reversed", "float", "int", "bool",
                       "round", "pow", "list", "tuple", "dict", "map", "any", "all"])

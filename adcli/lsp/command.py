@@ -11,9 +11,9 @@ from adcli.lang.ir.errors import AdError, install, missing
 
 
 @click.command("lsp", cls=Command, examples=("adcli lsp --capabilities", "adcli lsp --help"))
-@click.option("--stdio", cls=Option, group=OTHER, is_flag=True,
+@click.option("--stdio", cls=Option, group=OTHER,
               help="Talk on standard input and output. There is no other way; some editors say it.")
-@click.option("--capabilities", cls=Option, group=OTHER, is_flag=True,
+@click.option("--capabilities", cls=Option, group=OTHER,
               help="List the requests that the server answers, and end.")
 def command(stdio: bool, capabilities: bool) -> int:
     """The language server for editors: faults with their fixes, derivatives and shapes of what the pointer is on, definitions,

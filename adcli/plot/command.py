@@ -55,7 +55,7 @@ class PlotOptions(ResultOptions):
                          "adcli plot -e 'v = x*y' --at x=-3:3,y=-3:3 --derivatives 0"))
 @program_options
 @of_option("Outputs to draw (default: all).")
-@option(WHAT, "--derivatives", type=WholeNumber(0, HIGHEST), default=1, show_default=True, metavar="N",
+@option(WHAT, "--derivatives", type=WholeNumber(0, HIGHEST), default=1, metavar="N",
         help="Also derivatives up to order N; of contours, arrows along the gradient (1) or none (0).")
 @option(WHERE, "--at", "at", multiple=True, metavar="POINT",
         help="x=-3:3,y=2: x varies, y does not; two inputs that vary give contours. Inputs without a value vary over their"
@@ -68,8 +68,8 @@ class PlotOptions(ResultOptions):
 @option(WHAT, "--against", metavar="v", help="Draw the other outputs against this one: a parametric curve.")
 @option(WHAT, "--right", metavar="v,…", help="Outputs with an axis of their own, at the right.")
 @option(WHAT, "--title", metavar="TEXT", help="Line above the picture (default: the inputs that do not vary).")
-@option(WHAT, "--logx", is_flag=True, help="Logarithmic horizontal axis.")
-@option(WHAT, "--logy", is_flag=True, help="Logarithmic vertical axis of the outputs.")
+@option(WHAT, "--logx", help="Logarithmic horizontal axis.")
+@option(WHAT, "--logy", help="Logarithmic vertical axis of the outputs.")
 @look_options
 @format_option(FORMATS, "Kind of picture, or csv for the numbers (default: by the suffix of -o FILE; else text).")
 @fmt_option

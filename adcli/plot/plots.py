@@ -18,6 +18,7 @@ from adcli.pictures.scales import round_numbers
 from adcli.plot.breaks import (
     WORDS,
     BreakPlace,
+    Evaluated,
     Found,
     crossings,
     fixed_text,
@@ -28,7 +29,6 @@ from adcli.plot.breaks import (
     signs,
     told_apart,
 )
-from adcli.plot.evaluated import Evaluated
 from adcli.plot.ranges import Setting, from_numbers
 
 MOST_CURVES = 7

@@ -23,8 +23,7 @@ from adcli.output.streams import columns_of, packed_destination, write_points
 from adcli.output.wrap import fitted
 from adcli.propagate import budgets
 from adcli.propagate.given import Sampling, given_points
-from adcli.propagate.prepare import AUTO, PropagateOptions, coefficients, prepared_budgets
-from adcli.propagate.stated import with_stated
+from adcli.propagate.prepare import AUTO, PropagateOptions, coefficients, prepared_budgets, with_stated
 from adcli.rows.sample_columns import opened
 from adcli.rows.stream import stream, tables
 from adcli.task.emit import emit
@@ -49,15 +48,15 @@ ROW = VERBS["propagate"]
 @option(WHAT, "--correlation", metavar="x:y=0.5,…", help="Correlation coefficients; inputs without one are independent.")
 @option(WHAT, "--covariance", multiple=True, metavar="x=@C.npy",
         help="The covariance matrix of the elements of a tensor, row by row; repeatable.")
-@option(WHAT, "--second-order", is_flag=True, help="Also mean and uncertainty to second order, by the Hessian.")
+@option(WHAT, "--second-order", help="Also mean and uncertainty to second order, by the Hessian.")
 @option(WHAT, "--monte-carlo", type=WholeNumber(2, 10**10, (AUTO,)), metavar="N",
         help="Also Monte Carlo: N samples of the inputs, as in 1e6; auto draws until the figures are stable.")
-@option(WHAT, "--seed", type=WholeNumber(0, 2**63 - 1), default=0, show_default=True, metavar="S", help="Seed of the samples.")
+@option(WHAT, "--seed", type=WholeNumber(0, 2**63 - 1), default=0, metavar="S", help="Seed of the samples.")
 @option(WHAT, "--coverage", metavar="P",
         help="Also expanded uncertainties and intervals that hold a value with probability P (default with --monte-carlo: 0.95).")
-@option(WHAT, "--shortest", is_flag=True, help="Also the shortest interval of the samples.")
+@option(WHAT, "--shortest", help="Also the shortest interval of the samples.")
 @plot_option("the sampled distribution and that of the linear model")
-@option(WRITTEN, "--concise", is_flag=True, help="Write 12.0(1) instead of 12.0 ± 0.1 in comments and tables.")
+@option(WRITTEN, "--concise", help="Write 12.0(1) instead of 12.0 ± 0.1 in comments and tables.")
 @result_options(ROW.formats, without=("digits", "enclose"), helps={
     **FOR_C,
     "at": "x=2±0.1,y=5±2%,z=1 (+- works for ±); x=2.0(1); x=2±0.1~rect for a distribution; x=@values.csv:column; exact inputs"

@@ -14,9 +14,8 @@ from adcli.output.layout import Row
 from adcli.output.streams import packed_destination
 from adcli.rows.blocks import Done, Work
 from adcli.rows.stream import Reading, TableRun
-from adcli.rows.sum_report import Shapes, Summed, SumReport, sum_names
 from adcli.rows.sum_work import SumWork, quantities
-from adcli.rows.summing import SumBlocks, Summing, rough_rows
+from adcli.rows.summing import Shapes, SumBlocks, Summed, Summing, SumReport, rough_rows, sum_names
 from adcli.rows.sums import Sums
 from adcli.tables.sources import Location
 from adcli.tables.streams import BadTable

@@ -1,32 +1,268 @@
-"""--sum and --mean: the work on blocks of rows that are added up, read as ever, and never written."""
+"""--sum and --mean: the work on blocks of rows that are added up, read as ever and never written; and the sums as they are
+written, in every format, in the shape that the results of a point have."""
 from __future__ import annotations
 
 import json
 import math
+import sys
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate, islice
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from adcli.answers.evaluation import points_at_once
+from adcli.answers.reporter import Reporter
 from adcli.input.fields import Fault
 from adcli.input.settings import ResultOptions
-from adcli.lang.ir import Param, Values, Var
-from adcli.lang.ir.errors import AdError
-from adcli.output.layout import Row
+from adcli.lang.ir import LEVELS, Param, Values, Var
+from adcli.lang.ir.errors import AdError, one_line
+from adcli.lang.ir.names import Names, composed, repeated
+from adcli.output.layout import Row, nested
+from adcli.output.numbers import json_number, json_text, number_format, shortest
+from adcli.output.streams import write_points
+from adcli.output.suffixes import ARRAYS
 from adcli.rows.blocks import Done, Work, parquet_tables
-from adcli.rows.sum_report import Summed, sum_names, weighted_by
 from adcli.rows.sum_work import SumWork, quantities
-from adcli.rows.sums import Key, Sums
-from adcli.tables.appended import slices
+from adcli.rows.sums import Group, Key, Sums, rounded
+from adcli.tables.appended import json_field, quoted, slices
+from adcli.tables.appended import json_text as json_value
 from adcli.tables.reader import Rows, Table
 from adcli.tables.streams import PIECE
+from adcli.task.request import Signature
 from adcli.task.tasks import Task
+from adcli.task.verbs import MATRIX_FORMATS
 
 if TYPE_CHECKING:
     from adcli.rows.grouped_sums import AnySums
+
+Shapes = Mapping[str, tuple[int, ...]]
+"""The shapes of results by their names."""
+
+
+class Summed(NamedTuple):
+    """The sums, and the shapes of what was added where that has shapes, each element with a sum of its own; of no rows none."""
+
+    sums: AnySums
+    shapes: Shapes | None = None
+
+
+def other_shapes(known: Shapes, found: Shapes) -> str:
+    """The fault of results that have other shapes than those before."""
+    name = next(name for name in known if known[name] != found[name])
+    return f"'{name}' has shape {found[name]}, and {known[name]} in the rows before: a sum needs one shape"
+
+
+class SumNames(NamedTuple):
+    """Names of the columns of a sum: the groups by, the number of rows, the weights (None: there are none), and the number
+    of rows of each status level."""
+
+    groups: tuple[str, ...]
+    rows: str
+    weights: str | None
+    levels: tuple[str, ...]
+
+
+def sum_names(signature: Signature, options: ResultOptions) -> SumNames:
+    """Names that the results leave free."""
+    groups = groups_by(options)
+    free = Names([*(c.name for c in signature.results), *groups])
+    return SumNames(groups, free.fresh("rows"), None if options.weights is None else free.fresh("weights"),
+                    tuple(free.fresh(f"rows_{level}") for level in LEVELS) if options.status else ())
+
+
+def weighted_by(options: ResultOptions) -> str | None:
+    """The column that --weights names."""
+    if options.weights is None:
+        return None
+    if not options.weights.strip():
+        raise AdError("--weights names nothing", help="write --weights w")
+    return composed(options.weights.strip())
+
+
+def groups_by(options: ResultOptions) -> tuple[str, ...]:
+    """The columns that --group-by names."""
+    found = [] if options.group_by is None else [name.strip() for name in composed(options.group_by).split(",")]
+    if not all(found):
+        raise AdError("--group-by names nothing", help="write --group-by site,year")
+    if (twice := repeated(found)) is not None:
+        raise AdError(f"--group-by names '{twice}' twice")
+    return tuple(found)
+
+
+class SumRow(NamedTuple):
+    """A group with its sums or means, each rounded."""
+
+    key: Key
+    group: Group
+    values: list[float]
+
+
+class SumReport:
+    """Sums as they are written: one result, or one for each group. `comma`: the table has decimal commas, and CSV gets them.
+    `reporter` is told what is not finite although all rows are."""
+
+    def __init__(self, task: Task, options: ResultOptions, summed: Summed, separator: str, comma: bool,
+                 reporter: Reporter) -> None:
+        self.task, self.options, (self.total, shapes) = task, options, summed
+        self.names = names = sum_names(task.signature, options)
+        self.separator, self.comma, self.reporter = separator, comma, reporter
+        weights = [] if names.weights is None else [names.weights]
+        self.shapes: Shapes = dict.fromkeys(self.total.names, ()) if shapes is None else {**dict.fromkeys(weights, ()), **shapes}
+        self.number = number_format(options.fmt, options.hexadecimal)
+        self.layout = task.layout(False)
+        self.results = len(self.layout.results)
+
+    def rows(self) -> Iterator[SumRow]:
+        """The sums of each group, or of all rows."""
+        for key, group in self.total.items() if self.names.groups else self.alone():
+            row = SumRow(key, group, rounded(self.total.names, group, self.options.mean, self.names.weights))
+            self.remark(row)
+            yield row
+
+    def alone(self) -> Iterator[tuple[Key, Group]]:
+        """All rows, also where there are none."""
+        assert isinstance(self.total, Sums)
+        yield (), self.total.group()
+
+    def entries(self, values: list[float]) -> list[Any]:
+        """The values of a group with the elements of a tensor as an array."""
+        if not any(self.shapes.values()):
+            return values
+        import numpy as np
+        rest = iter(values)
+        return [np.reshape(list(islice(rest, math.prod(shape))), shape) if shape else next(rest)
+                for shape in self.shapes.values()]
+
+    def remark(self, row: SumRow) -> None:
+        """Say what is not finite although all rows are."""
+        key, group, values = row
+        if all(map(math.isfinite, values)):
+            return
+        self.reporter.failed, where = True, f"{self.title(key)}: " if key else ""
+        if self.options.mean and not (group.rows if self.names.weights is None else group.sums[0].whole):
+            reason = "there are no rows" if not group.rows else "the weights add up to 0"
+            self.reporter.remark("means of nothing", f"note: {where}{reason}, so the means are nan".__str__)
+            return
+        for name, total, x in zip(self.total.names, group.sums, values, strict=True):
+            if total.finite and not math.isfinite(x):
+                beyond = f"note: {where}{name} = {x!r}: the sum is beyond the largest double"
+                self.reporter.remark("sums beyond the largest double", beyond.__str__)
+
+    def title(self, key: Key) -> str:
+        return ", ".join(f"{name} = {one_line(text)}" for name, text in zip(self.names.groups, key, strict=True))
+
+    def write(self, out: BinaryIO) -> None:
+        match self.options.form:
+            case "parquet":
+                from adcli.output.frames import words, write_frame
+                keys, arrays = self.arrays()
+                texts = {name: words([key[i] for key in keys]) for i, name in enumerate(self.names.groups)}
+                write_frame(out, {**texts, **{name: a.tolist() if a.ndim > 1 else a for name, a in arrays.items()}})
+            case form if form in ARRAYS:
+                self.write_arrays(out)
+            case form if form in MATRIX_FORMATS:
+                from adcli.answers.results import matrices
+                row = Row({}, next(self.rows()).values[self.names.weights is not None:][:self.results], -1)
+                write_points(out, matrices(self.task, form, [row], self.number, False))
+            case "json":
+                write_points(out, (json_text(self.record(*row)) + "\n" for row in self.rows()))
+            case "text":
+                write_points(out, self.text())
+            case _:
+                write_points(out, self.delimited())
+
+    def counts(self, group: Group) -> list[tuple[str, int]]:
+        """The number of rows, and of those of each level where they are shown."""
+        return [(self.names.rows, group.rows), *zip(self.names.levels, group.levels, strict=False)]
+
+    def text(self) -> Iterator[str]:
+        """As at points. Levels that no row has are left out."""
+        for i, (key, group, values) in enumerate(self.rows()):
+            lines = ([""] * (i > 0) + [f"# {self.title(key)}".rstrip()]) if key else []
+            lines += [f"{name} = {n}" for k, (name, n) in enumerate(self.counts(group)) if n or k == 0]
+            for name, x in zip(self.shapes, self.entries(values), strict=True):
+                lines += [f"{name} = {self.number(x)}"] if type(x) is float else self.lines(name, x)
+            yield "\n".join(lines) + "\n"
+
+    def lines(self, name: str, x: Any) -> Iterable[str]:
+        """A tensor as a point shows it."""
+        from adcli.output.tensors import require_text_room, result_lines
+        require_text_room([x])
+        return result_lines(name, x, self.number, self.options.output is None and sys.stdout.isatty())
+
+    def field(self, x: Any) -> str:
+        """A number as a field, or a tensor as a JSON array in it."""
+        if type(x) is not float:
+            from adcli.tables.lists import list_text
+            text = list_text(x, lambda e: json_value(e, self.number(e)), self.number is shortest)
+            return quoted(text.encode(), self.separator.encode()).decode()
+        return self.number(x).replace(".", ",") if self.comma else self.number(x)
+
+    def json(self, x: Any) -> object:
+        """A number, or a tensor as nested lists."""
+        if type(x) is float:
+            return json_number(x, self.number)
+        from adcli.output.tensors import json_tensor
+        return json_tensor(x, self.number)
+
+    def delimited(self) -> Iterator[str]:
+        """The header, then a line for each group."""
+        yield self.line([*self.names.groups, self.names.rows, *self.names.levels, *self.shapes], [])
+        for key, group, values in self.rows():
+            numbers = list(map(self.field, self.entries(values)))
+            yield self.line(key, [*(str(n) for _, n in self.counts(group)), *numbers])
+
+    def line(self, words: Sequence[str], numbers: Sequence[str]) -> str:
+        mark = self.separator
+        return mark.join([*(quoted(w.encode(), mark.encode()).decode() for w in words), *numbers]) + "\n"
+
+    def record(self, key: Key, group: Group, sums: list[float]) -> dict[str, Any]:
+        """A group as an object: numbers of rows are whole numbers, and results stand where those of a point do."""
+        values = [self.json(x) for x in self.entries(sums)]
+        found: dict[str, Any] = {}
+        if key:
+            found["group"] = {name: json.loads(json_field(text.encode(), self.comma))
+                              for name, text in zip(self.names.groups, key, strict=True)}
+        found["rows"] = group.rows
+        if self.names.weights is not None:
+            found["weights"] = values.pop(0)
+        found |= self.layout.shaped(values[:self.results])
+        if self.options.gauss_newton:
+            paths = [q.path for q in quantities(self.task.signature, True)[self.results:]]
+            found["gauss_newton"] = nested(paths, values[self.results:])
+        found["status"] = dict(zip(LEVELS, group.levels, strict=True))
+        return found
+
+    def arrays(self) -> tuple[list[Key], dict[str, Any]]:
+        """The groups, and the numbers in columns."""
+        import numpy as np
+        keys, numbers, values = [], array("q"), array("d")
+        for row in self.rows():
+            keys.append(row.key)
+            numbers.extend(n for _, n in self.counts(row.group))
+            values.extend(row.values)
+        names = self.names.rows, *self.names.levels
+        counts = np.array(numbers, np.int64).reshape(-1, len(names))
+        ends = list(accumulate(map(math.prod, self.shapes.values())))
+        columns = np.split(np.array(values).reshape(len(keys), ends[-1] if ends else 0), ends[:-1], axis=1)
+        return keys, dict(zip(names, counts.T.copy(), strict=True)) | {
+            name: c.reshape(len(keys), *shape) for (name, shape), c in zip(self.shapes.items(), columns, strict=True)}
+
+    def write_arrays(self, out: BinaryIO) -> None:
+        """Each column as an array, of groups also their texts; without groups each as a number."""
+        import numpy as np
+
+        from adcli.output.tensors import write_npz
+        if self.options.form == "npy":
+            raise AdError(f"-o {self.options.output}: a sum is several arrays", help="use .npz")
+        keys, arrays = self.arrays()
+        texts = {name: np.array([key[i] for key in keys], np.str_) for i, name in enumerate(self.names.groups)}
+        write_npz(out, ((name, a if self.names.groups else a[0]) for name, a in (texts | arrays).items()))
+
+
+# ---------------------------------------------------------------- sums as they are written
 
 FINITE_NEEDED = "a weight must be a finite number"
 

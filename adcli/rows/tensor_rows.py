@@ -26,9 +26,8 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.sizes.binding import bind
 from adcli.output.streams import say
 from adcli.rows.blocks import ComputedRows, Done, Work
-from adcli.rows.sum_report import Summed, other_shapes
 from adcli.rows.sum_work import ArraySums
-from adcli.rows.summing import Summing
+from adcli.rows.summing import Summed, Summing, other_shapes
 from adcli.rows.sums import Key, Sums
 from adcli.tables.reader import Rows, Table
 from adcli.task.tasks import Task

@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from adcli.answers.evaluation import rounded_point
+from adcli.answers.evaluation import rounded_point, seeded
 from adcli.answers.reporter import ROUGH, Reporter
-from adcli.answers.seeding import seeded
 from adcli.codegen.documents.notation import Latex, Notation, Unicode
 from adcli.codegen.rows.native_arithmetic import native_arithmetic
 from adcli.input.settings import Options

@@ -8,9 +8,9 @@ from functools import cache
 
 import click
 
+from adcli.answers.evaluation import components, seeded
 from adcli.answers.reporter import Reporter
 from adcli.answers.results import at_points
-from adcli.answers.seeding import components, seeded
 from adcli.command.options import GROUPS, program_options, result_options, takes, together
 from adcli.command.usage import Command
 from adcli.input.points import complete

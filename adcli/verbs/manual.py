@@ -168,7 +168,7 @@ def function_completions(context: click.Context, parameter: click.Parameter, inc
 @click.command("functions", cls=Command, examples=("adcli functions atan2", "adcli functions --format json"))
 @click.argument("name", required=False, shell_complete=function_completions)
 @click.option("--format", "form", cls=Option, group=WRITTEN, type=OneOf("format", ("text", "json")), default="text",
-              show_default=True, help="Text, or one JSON object per function.")
+              help="Text, or one JSON object per function.")
 def functions_command(name: str | None, form: str) -> int:
     """Every function of the language with its domain, its derivative, and where it is not smooth; or one in detail.
 

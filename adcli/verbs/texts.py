@@ -37,9 +37,9 @@ class ShowOptions(Options):
                          "adcli show --stage dup -e 'v = x*sin(x)'"))
 @program_options
 @derivative_options
-@option(WHAT, "--stage", type=OneOf("stage", STAGES), default="parsed", show_default=True, help="The stage to show.")
+@option(WHAT, "--stage", type=OneOf("stage", STAGES), default="parsed", help="The stage to show.")
 @option(EMIT, "--style", type=OneOf("style", STYLES), help="Nested expressions, one operation per line (anf), or prefix calls.")
-@option(EMIT, "--shapes", is_flag=True, help="Begin with a comment that lists all shapes.")
+@option(EMIT, "--shapes", help="Begin with a comment that lists all shapes.")
 @output_option
 @takes(ShowOptions)
 def show_command(options: ShowOptions) -> int:
@@ -84,7 +84,7 @@ class FormatOptions(Options):
 @click.command("fmt", cls=Command,
                examples=("adcli fmt -e 'v=x*(sin (y))'", "adcli fmt -e 'v=x*(sin (y))' --check || echo reformat it"))
 @program_options
-@option(OTHER, "--check", is_flag=True, help="Write nothing; exit 1 if the text is not in canonical form.")
+@option(OTHER, "--check", help="Write nothing; exit 1 if the text is not in canonical form.")
 @output_option
 @takes(FormatOptions)
 def fmt_command(options: FormatOptions) -> int:

@@ -10,8 +10,7 @@ from c_programs import CC
 
 from adcli.check.against import Against
 from adcli.check.foreign import foreign
-from adcli.check.points import Check
-from adcli.check.prepare import drawn_points
+from adcli.check.points import Check, drawn_points
 
 needs_c = pytest.mark.skipif(CC is None, reason="no C compiler")
 TEXT = "input x in [1, 2], y in [1, 2]\nv = x*sin(y) + 3*x/y\n"

@@ -9,8 +9,8 @@ from adcli.lang.lower.frontend import parse_source
 from command import adcli, succeeds
 
 from adcli.api.function import Function
-from adcli.verbs import bench, bench_tensors
-from adcli.verbs.timing import Timing
+from adcli.verbs import bench
+from adcli.verbs.bench import Timing
 
 QUICK = ["--rows", "64", "--seconds", "0"]
 
@@ -116,17 +116,16 @@ compile    parse 1.0, link 2.0 ms, reverse
 
 
 def test_the_reports_in_full():
-    assert bench.report(FIGURES) == OF_NUMBERS and bench_tensors.report(FIGURES) == OF_TENSORS
-    assert "\nno sizes\n" in bench_tensors.report({**FIGURES, "sizes": {}})
+    assert bench.report(FIGURES) == OF_NUMBERS and bench.tensor_report(FIGURES) == OF_TENSORS
+    assert "\nno sizes\n" in bench.tensor_report({**FIGURES, "sizes": {}})
 
 
 @pytest.mark.parametrize(("text", "sizes"), [
     ("input x, y; v = x*sin(y); w = y**3", ()), ("input x(N), y; v +=! x(i)*sin(y); w = y**3", ("--size", "N=3"))])
 def test_units_and_what_is_differentiated(text, sizes, monkeypatch):
     """Every run takes 0.064 s, every phase 3 ms."""
-    for module in (bench, bench_tensors):
-        monkeypatch.setattr(module, "best", lambda run, seconds: (run(), 0.064)[1])
-        monkeypatch.setattr(module, "timed", lambda work: (work(), 0.003))
+    monkeypatch.setattr(bench, "best", lambda run, seconds: (run(), 0.064)[1])
+    monkeypatch.setattr(bench, "timed", lambda work: (work(), 0.003))
     monkeypatch.setattr(bench, "start_up", lambda *_: {"warm": 1.0, "cold": 1.0})
     rows = () if sizes else QUICK
     chosen = ("--wrt", "x", "--of", "v")

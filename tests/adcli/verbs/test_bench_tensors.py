@@ -5,8 +5,7 @@ from adcli.lang.ir.errors import Source
 from adcli.lang.lower.frontend import parse
 from command import adcli, succeeds
 
-from adcli.verbs.bench_tensors import USUAL_SIZE, chosen, values
-from adcli.verbs.timing import Timing
+from adcli.verbs.bench import USUAL_SIZE, Timing, chosen, drawn_values
 
 
 def test_figures_of_every_kind():
@@ -37,7 +36,7 @@ def test_sizes_that_follow_from_others_fit():
     program = parse("input a(H), b(K), c(H - K + 1)\ny +=! a(i + j)*b(j)*c(i)")
     sizes = chosen(program, {"K": 5})
     assert sizes["K"] == 5 and sizes["H"] >= 5
-    found = values(Timing(Source("-e", ""), None, None, 0.0, {}), program, sizes, {})
+    found = drawn_values(Timing(Source("-e", ""), None, None, 0.0, {}), program, sizes, {})
     assert found["c"].shape == (sizes["H"] - 4,)
 
 

@@ -1,7 +1,7 @@
 """Times of bench."""
 from __future__ import annotations
 
-from adcli.verbs.timing import best, timed
+from adcli.verbs.bench import best, timed
 
 
 def test_work_is_done_once_where_it_is_timed_and_three_times_where_the_best_is_asked_for():
