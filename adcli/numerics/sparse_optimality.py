@@ -74,7 +74,7 @@ FACTORED = 1e-13
 """The backward error of a factorisation, relative to the norm of a matrix with a unit diagonal: some hundred roundings."""
 MOST_LEAST = 6
 """Directions of least curvature that are looked at; where there are as many as this there may be more."""
-BESIDE = 0.01, 0.1
+BESIDE = 1e-4, 0.01, 0.1
 """How far to both sides of a point, relative to the variables."""
 SAME_VALUE = 1e-14
 """Values that differ by less than this part of their terms are the same."""
@@ -217,8 +217,11 @@ def with_curvature(at: Derivatives, here: PointDerivatives, known: Assessment, b
     found = replace(known, step=step * size, direction=along)
     lower = float(right @ solve(right))
     near = bool(np.all(np.abs(step) <= STEP)) or lower <= IN_VALUE * abs(known.f)
-    if not near or not steady(at, found, hessian, rows, free, size):
+    if not near:
         return replace(found, direction=None)
+    if not steady(at, found, hessian, rows, free, size):
+        other = bent(at, found, inner, rows, free, size)
+        return other if other.verdict == NOT_STRICT else replace(found, direction=None)
     if held.shape[0] and not firm(at, known, bounds, held, strong, free, size):
         return degenerate(found)
     if known.active.any():
@@ -401,7 +404,9 @@ def bent(at: Derivatives, known: Assessment, hessian: Any, rows: Any, free: Vect
     here = at(known.x)
     scale = abs(here.f) + float(np.abs(known.multipliers) @ np.abs(here.c) + np.abs(pulls) @ np.abs(here.x))
     lowest = here.f - float(known.multipliers @ here.c + pulls @ here.x) - SAME_VALUE * scale
-    shown = len(along) < MOST_LEAST and least(here) >= lowest and all(
+    reached = least(here)
+    lowest = min(lowest, reached) if known.step is not None else lowest
+    shown = len(along) < MOST_LEAST and reached >= lowest > -np.inf and all(
         least(at(known.x + way * part * d)) >= lowest for d in along for part in BESIDE for way in (1.0, -1.0))
     return replace(known, verdict=NOT_STRICT if shown else FLAT, direction=along[0])
 

@@ -112,8 +112,8 @@ class Report:
         if found.verdict == STATIONARY:
             return f"stationary: {gradient}; second derivatives are not looked at, with {found.x.size:,} variables"
         if found.verdict == NOT_STRICT:
-            return (f"{self.word} to second order, not shown to be strict: {gradient}, and the Hessian is zero to rounding"
-                    f" {self.along()}, here and on both sides")
+            return (f"{self.word} to second order, not shown to be strict: {gradient}, Hessian next to zero {self.along()},"
+                    " and neither side leads lower")
         definite = "positive" if self.problem.sign > 0 else "negative"
         if found.verdict == NOT_UNIQUE:
             across = "" if found.cornered else f", Hessian {definite} definite across"
@@ -181,9 +181,10 @@ class Report:
     def reasons(self) -> Iterator[object]:
         """Where no minimum is shown, what `why` says there."""
         optimum, function = self.optimum, self.problem.function
-        found, scalars = optimum.found, not has_tensors(function.program)
-        if found.verdict == NOT_UNIQUE and scalars and found.direction is not None:
-            flat = [name for name, d in zip(function.names, found.direction, strict=False) if abs(d) > 1e-6]
+        found = optimum.found
+        if found.verdict in (NOT_UNIQUE, FLAT) and found.direction is not None and not has_tensors(function.program):
+            still = np.ravel(abs(function.jac(found.x)).sum(axis=0)) == 0
+            flat = [function.names[k] for k in np.flatnonzero(still & (np.abs(found.direction) > 1e-6))]
             yield from no_influence(function.program, function.names, self.at, flat)[1]
         if self.shown:
             return
@@ -195,10 +196,6 @@ class Report:
             if near is not None:
                 yield near
         yield from failure(function, *((found.x, False) if found.verdict == NOT_FINITE else (optimum.bad, True)))
-        moved = np.zeros(len(found.x)) if found.direction is None else found.direction
-        flat = [name for name, x, d in zip(function.names, found.residual, moved, strict=False) if x == 0 and abs(d) > 1e-6]
-        if found.verdict == FLAT and flat and scalars:
-            yield from no_influence(function.program, function.names, self.at, flat)[1]
         if found.verdict in (MOVING, NOT_FINITE) and self.far:
             yield (f"note: {self.objective} still {self.verb} at {point_text(function.components, found.x)}: it may have no"
                    f" {self.word}; bounds are declared as 'input x in [0, 10]'")

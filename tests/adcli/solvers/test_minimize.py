@@ -10,6 +10,9 @@ import pytest
 from adcli.lang.lower.frontend import parse
 from command import adcli as run
 from command import succeeds
+from hock_schittkowski import FOUND, UNSHOWN
+from hock_schittkowski import PROBLEMS as HOCK_SCHITTKOWSKI
+from hock_schittkowski_models import compiled
 from places import DATA
 from session_seed import drawn, half
 
@@ -42,6 +45,7 @@ SHOWN = [   # program, point, options; where it is least, and the value
      -3300),   # three conditions hold three inputs
     ("v = x**2 + y**2 + z**2", {"x": 1.0, "y": 1.0, "z": 1.0}, {"subject_to": ["x >= 1", "x**2 + y**2 >= 1"]}, [1, 0, 0], 1),
     # several multipliers do, and not all of them show it
+    ("v = x**4 + y**2", {"x": 1.3, "y": 0.2}, {}, [0, 0], 0),   # to second order
 ]
 UNQUALIFIED = [   # conditions whose gradients are zero or dependent at the least value: objective, conditions, verdict there
     ("x + y**2", ["x**2 <= 0"], "degenerate"),
@@ -55,6 +59,7 @@ UNQUALIFIED = [   # conditions whose gradients are zero or dependent at the leas
 NOT_SHOWN = [   # program, point, options, verdict, and a piece of what is said
     ("v = x**2 - y**2", {"x": 0.0, "y": 0.0}, {"solver": "BFGS"}, "not stationary|saddle", "no minimum"),
     ("v = x**3", {"x": 0.5}, {}, "flat", "the Hessian is another"),
+    *((f"v = x**3 + {c}*x**4", {"x": 0.3}, {}, "flat", "the Hessian is another") for c in (1, 100, 1e4)),   # least beside 0
     ("v = x*y", {"x": 0.5, "y": 0.0}, {}, "not stationary|saddle", "not stationary|saddle"),
     ("v = abs(x - 1/3) + y**2", {"x": 1.0, "y": 2.0}, {"solver": "L-BFGS-B"}, "not stationary|not smooth",
      "kink|not stationary"),
@@ -76,6 +81,16 @@ def test_published_minima(case):
     lowest = float(published["fmin"])
     better = found.fun <= lowest + max(1e-9, compare_optima.unit(published["fmin"]) if lowest else 0)
     assert better or found.success, found.message   # some start leads to another minimum, which is one then
+
+
+@pytest.mark.parametrize("number", drawn("Hock", "Schittkowski").sample([*{*HOCK_SCHITTKOWSKI} - {25, 88, 89, 90, 91, 92}], 3))
+def test_minima_of_hock_and_schittkowski_in_the_language(number):
+    """All of them as models of Pyomo: tests/adcli/from_nl/test_module.py."""
+    f, at, conditions = compiled(HOCK_SCHITTKOWSKI[number])
+    found = f.minimize(at, of="f", subject_to=conditions)
+    assert found.verdict == UNSHOWN[number] if number in UNSHOWN else found.success, found.message
+    least = FOUND.get(number, HOCK_SCHITTKOWSKI[number].least)
+    assert found.fun == pytest.approx(least, rel=1e-6, abs=1e-3 if number == 13 else 1e-6)
 
 
 @pytest.mark.parametrize("program, at, options, where, value", half(SHOWN))
@@ -358,7 +373,7 @@ def test_no_positive_definite_hessian_is_claimed_where_the_hessian_is_zero(objec
     f, draw = adcli.compile(f"v = {objective}"), drawn("order", objective)
     for _ in range(6):
         found = f.minimize({name: draw.uniform(0.3, 4) for name in f.inputs})
-        assert found.verdict == "flat", found.message
+        assert found.verdict in ("flat", "not strict"), found.message
         assert found.x[0] == pytest.approx(x, abs=2e-2)
 
 
@@ -370,7 +385,7 @@ def test_a_minimum_that_a_line_has_is_not_called_strict():
 def test_tensors_have_minima_of_higher_order_too():
     text = "input x(N)\nv +=! x(i)**4 - 4*x(i)**3 + {}*x(i)**2 - 4*x(i) + 1\noutput v"
     for start in ([2.1, 0.4, 3.3], [1.3, 1.9, 2.7]):
-        assert adcli.compile(text.format("6")).minimize(x=start).verdict == "flat"
+        assert adcli.compile(text.format("6")).minimize(x=start).verdict in ("flat", "not strict")
         assert adcli.compile(text.format("6.0001")).minimize(x=start).verdict == "minimum"
 
 
