@@ -12,7 +12,8 @@ derivatives made under the supposition do not bear it out of one, they are made 
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -52,17 +53,15 @@ def pushed_recurrence(b: Builder, e: Equation[Recurrence], tangents: Mapping[Ato
     known = {a: settled(b, tangents[a]) for a in e.args if a in tangents}
     begun: dict[Atom, Atom] = {out: start for out, start in zip(e.outs, e.args, strict=False) if out in active}
 
-    def make(certain: Collection[Atom]) -> _Derivatives:
-        made = _Derivatives(b, e, op.down, named, certain)
-        for out, start in begun.items():
-            made.history(out, known.get(start), zeros=not isinstance(start, Lit))
-        for s in made.statements:
-            if s.outs[0] in active:
-                made.tangent(s, {**known, **made.terms}, push_forward)
-        return made
     supposed = {out for out, start in begun.items() if isinstance(start, Lit) or start in known}
     given = {out: _elements_given(b, known.get(begun[out])) for out in supposed}
-    made = _borne_out(b, make, supposed, lambda made, out: made.all_certain(out, given[out], isinstance(begun[out], Lit)))
+    made = _Derivatives(b, e, op.down, named, supposed, {out: known.get(start) for out, start in begun.items()})
+
+    def tangent(s: Equation[Boxed]) -> _Source:
+        return _Source(s, s.outs[0], made.args_of(s), lambda: made.tangent(s, known, push_forward))
+    made.settle([tangent(s) for s in made.statements if s.outs[0] in active],
+                lambda out: made.all_certain(out, given[out], isinstance(begun[out], Lit)))
+    made.enter({out for out, start in begun.items() if not isinstance(start, Lit)})
     found = {out: term for out, term in made.finish().items() if out in active}
     for out, term in found.items():
         start = known.get(begun[out])
@@ -85,17 +84,15 @@ def pulled_recurrence(b: Builder, e: Equation[Recurrence], adjoints: Mapping[Ato
     seeds: dict[Atom, Term | None] = {
         out: settled(b, adjoints[out]) if out in adjoints else None for out in e.outs if out in reached}
     constants = {e.args[i]: i for i in positions if i >= count}
-
-    def make(certain: Collection[Atom]) -> _Derivatives:
-        made = _Derivatives(b, e, not op.down, named, certain)
-        for out, seed in seeds.items():
-            made.history(out, seed)
-        for s in reversed(made.statements):
-            if s.outs[0] in reached:
-                made.adjoint(s, {*reached, *constants}, pull_back)
-        return made
     given: dict[Atom, list[Box]] = {out: _elements_given(b, seed) for out, seed in seeds.items()}
-    made = _borne_out(b, make, reached, lambda made, out: made.all_reached(out, given[out]))
+    made = _Derivatives(b, e, not op.down, named, reached, seeds)
+
+    def adjoint(s: Equation[Boxed], k: int, source: Read) -> _Source:
+        return _Source(s, s.args[source.arg], [s.outs[0]], lambda: made.adjoint(s, k, source, pull_back))
+    made.settle([adjoint(s, k, source) for s in reversed(made.statements) if s.outs[0] in reached for k, source in s.op.reads()
+                 if s.args[source.arg] in reached or s.args[source.arg] in constants],
+                lambda out: made.all_reached(out, given[out]))
+    made.enter(reached)
     starts = {i: made.start(e.outs[i]) for i in positions if i < count and e.outs[i] in reached}
     found = made.finish()
     return {**{i: found[v] for i, v in starts.items()}, **{i: found[a] for a, i in constants.items() if a in found}}
@@ -116,17 +113,24 @@ class _Certainty(NamedTuple):
     box: Box | None
 
 
-def _borne_out(b: Builder, make: Callable[[Collection[Atom]], _Derivatives], supposed: Collection[Atom],
-               holds: Callable[[_Derivatives, Atom], bool]) -> _Derivatives:
-    """The derivatives under the supposition that those of `supposed` exist, as far as it holds under itself."""
-    start = len(b.equations)
-    while True:
-        made = make(supposed)
-        left = {out for out in supposed if holds(made, out)}
-        if len(left) == len(supposed):
-            return made
-        supposed = left
-        del b.equations[start:]
+class _Contribution(NamedTuple):
+    """A term of a derivative, zero where there is none: the equations it needs, the one that makes it and the one that says where
+    it exists. It `adds` to the derivative, or assigns to it."""
+
+    lines: list[Equation]
+    main: Equation[Boxed]
+    exists: Equation[Boxed]
+    adds: bool
+    sure: _Certainty
+
+
+class _Source(NamedTuple):
+    """A contribution of a statement to the derivative of `target`, and the histories whose derivatives it is made from."""
+
+    statement: Equation[Boxed]
+    target: Atom
+    read: Collection[Atom]
+    make: Callable[[], _Contribution | None]
 
 
 def _elements_given(b: Builder, seed: Term | None) -> list[Box]:
@@ -185,106 +189,140 @@ def _leading_box(op: Boxed, leading: tuple[Subscript, ...], shape: tuple[Affine,
 
 
 class _Derivatives:
-    """The derivatives of a recurrence's histories under construction, as the parts of a system; those of `certain` histories are
-    supposed to exist wherever they are read."""
+    """The derivatives of a recurrence's histories under construction, as the parts of a system. They start from those that have
+    `begun`; those of `certain` histories are supposed to exist wherever they are read."""
 
-    def __init__(self, b: Builder, e: Equation[Recurrence], down: bool, named: Named, certain: Collection[Atom]) -> None:
+    def __init__(self, b: Builder, e: Equation[Recurrence], down: bool, named: Named, certain: Collection[Atom],
+                 begun: Mapping[Atom, Term | None]) -> None:
         op = e.op
-        self.b, self.named, self.certain = b, named, certain
-        self.found: dict[Atom, list[_Certainty]] = {}
+        self.b, self.named, self.certain, self.begun = b, named, {*certain}, begun
         self.statements = whole_statements(e)
         self.amended = amended(self.statements)
         self.system = StepSystem(op, down)
         self.places = step_places(self.statements, op.step)
         self.terms: dict[Atom, Term] = {}
+        self.there: dict[Atom, Var] = {}
         self.chooses = any(isinstance(s.op, Comprehension) and chooses(s.op) for s in self.statements)
+        self.sources: Sequence[_Source] = ()
+        self.made: list[_Contribution | None] = []
+        self.into = defaultdict[Atom, list[int]](list)
+        for out, before in begun.items():
+            self.term(out, before)
 
-    def history(self, out: Atom, before: Term | None, place: int | None = None, zeros: bool = True) -> None:
-        """Enter the derivative of a history, or of a value beside them, which starts from the term `before`."""
+    # What exists.
+
+    def term(self, out: Atom, before: Term | None) -> None:
+        """Name the derivative of a history, or of a value beside them, which starts from the term `before`."""
         assert isinstance(out, Var)
-        (name, temp), exists = self.named(out), before.exists if before is not None else UNWRITTEN
-        value, there = Var(name, temp, shape=out.shape), Var(None, True, shape=out.shape)
-        at = self.places.get(out, 0) if place is None else place
-        self.system.history(value, UNWRITTEN if before is None else before.atom, at, zeros)
-        self.terms[out] = Term(self.b, value, (), None if out in self.certain else there)
-        if out not in self.certain:
-            if self.chooses or exists in self.b.chosen:
-                self.b.chosen.add(there)
-            self.system.history(there, filled(self.b, out.shape, 1.0) if exists is None else exists, at, zeros)
+        (name, temp), there = self.named(out), Var(None, True, shape=out.shape)
+        self.there[out] = there
+        if self.chooses or (before is not None and before.exists in self.b.chosen):
+            self.b.chosen.add(there)
+        self.terms[out] = Term(self.b, Var(name, temp, shape=out.shape), (), None if out in self.certain else there)
 
-    def tangent(self, s: Equation, known: Mapping[Atom, Term], push_forward: PushForward) -> None:
-        """The statement that gives the tangent of what `s` writes."""
+    def settle(self, sources: Sequence[_Source], holds: Callable[[Atom], bool]) -> None:
+        """Make all contributions. Where they do not bear out that a derivative is certain to exist, those that are made from it
+        are made again without that."""
+        self.sources, readers, waiting = sources, defaultdict[Atom, list[int]](list), [*self.terms]
+        for n, source in enumerate(sources):
+            self.into[source.target].append(n)
+            for out in source.read:
+                readers[out].append(n)
+        self.made = [source.make() for source in sources]
+        while waiting:
+            out = waiting.pop()
+            if out in self.certain and not holds(out):
+                self.certain.remove(out)
+                self.terms[out] = replace(self.terms[out], exists=self.there[out])
+                for n in readers[out]:
+                    self.made[n] = sources[n].make()
+                    waiting.append(sources[n].target)
+
+    def found(self, out: Atom) -> list[_Certainty]:
+        """What contributes to the derivative of a history."""
+        return [made.sure for n in self.into[out] if (made := self.made[n]) is not None]
+
+    def args_of(self, s: Equation) -> list[Atom]:
+        """The histories with derivatives that a statement reads."""
+        return [a for a in dict.fromkeys(s.args) if a in self.terms]
+
+    def tangent(self, s: Equation, known: Mapping[Atom, Term], push_forward: PushForward) -> _Contribution | None:
+        """What gives the tangent of what `s` writes."""
         lines, plain = self.lines(s)
-        seeds = {a: replace(t, builder=lines) for a, t in known.items()}
+        seeds = {a: replace(t, builder=lines) for a in s.args if (t := self.terms.get(a) or known.get(a)) is not None}
         matrix, adds = isinstance(s.op, MatrixOperation), plain.op is not s.op
         term = pushed_matrix(lines, plain, seeds) if matrix else pushed(lines, plain, seeds, push_forward)
-        if term is not None:
-            self.enter(s.outs[0], lines, term, plain, adds)
-        elif not adds:
-            self.clear(s.outs[0], plain)
+        return None if term is None and adds else contribution(lines, term, plain, adds)
 
-    def adjoint(self, s: Equation[Boxed], active: Collection[Atom], pull_back: PullBack) -> None:
-        """Add the contributions of a statement's reads to the adjoints of what they read."""
-        for k, source in s.op.reads():
-            target = s.args[source.arg]
-            if isinstance(target, Var) and target in active:
-                (lines, plain), seed = self.lines(s), self.terms[s.outs[0]]
-                seed = replace(seed, builder=lines)
-                matrix = isinstance(s.op, MatrixOperation)
-                term = pulled_matrix_at(lines, plain, k, seed) if matrix else pulled_at(lines, plain, k, source, seed, pull_back)
-                if term is not None:
-                    if target not in self.terms:
-                        self.history(target, None)
-                    swapped = replace(plain.op, write=source.subscripts, shape=target.shape)
-                    self.enter(target, lines, term, Equation((target,), swapped, s.args, s.span), True)
+    def adjoint(self, s: Equation[Boxed], k: int, source: Read, pull_back: PullBack) -> _Contribution | None:
+        """What a read of a statement adds to the adjoint of what it reads."""
+        (lines, plain), target = self.lines(s), s.args[source.arg]
+        seed = replace(self.terms[s.outs[0]], builder=lines)
+        matrix = isinstance(s.op, MatrixOperation)
+        term = pulled_matrix_at(lines, plain, k, seed) if matrix else pulled_at(lines, plain, k, source, seed, pull_back)
+        swapped = replace(plain.op, write=source.subscripts, shape=shape_of(target))
+        return None if term is None else contribution(lines, term, Equation((target,), swapped, s.args, s.span), True)
 
     def lines(self, s: Equation) -> tuple[Builder, Equation]:
         """A place for what a statement makes, and the statement without what it adds to. Where others add to its elements the
         value that it gives is made again, beside."""
         b = Builder()
         b.span, b.infinite, b.chosen = s.span, self.b.infinite, self.b.chosen
-        if s in self.amended:
-            self.system.line(self.amended[s])
         return b, self.amended.get(s, without_onto(s))
 
-    def enter(self, target: Atom, lines: Builder, term: Term, over: Equation, adds: bool) -> None:
-        """The statement that makes `term`, and the one that says where it exists, for the derivative of `target`; the lines it
-        needs stand beside. `over` has the box and the write."""
-        enter = self.system.add if adds else self.system.assign
-        made = definitions(lines.equations)
-        for x in lines.equations:
-            if x.outs[0] is not term.atom and x.outs[0] is not term.exists:
-                self.system.line(x)
-        main, exists = made[term.value.var], made[term.exists] if isinstance(term.exists, Var) else everywhere(over, 1.0)
-        if adds and isinstance(main.op, MatrixOperation):
-            self.system.line(main)
-            main = copied(main, main.op)
-        sure, known = _Certainty(_is_certain(exists), sure_box(exists.op)), self.found.setdefault(target, [])
-        parts = self._both(target)[:1 if adds and sure.certain and sure.box and sure in known else None]   # it exists once
-        known.append(sure)
-        for out, line in zip(parts, (main, exists), strict=False):
-            enter(out, line.op, line.args, over.span)
+    # What is written.
 
-    def clear(self, target: Atom, s: Equation) -> None:
-        """The statements that make the derivative of what another one assigns zero."""
-        zero = everywhere(s, 0.0)
-        self.found.setdefault(target, []).append(_Certainty(False, None))
-        for part in self._both(target):
-            self.system.assign(part, zero.op, zero.args, s.span)
+    def history(self, out: Atom, before: Term | None, place: int | None = None, zeros: bool = True) -> None:
+        """Enter the derivative of a history, or of a value beside them, which starts from the term `before`."""
+        assert isinstance(out, Var)
+        at = self.places.get(out, 0) if place is None else place
+        value, there = self.terms[out].value.var, self.terms[out].exists
+        self.system.history(value, UNWRITTEN if before is None else before.atom, at, zeros)
+        if isinstance(there, Var):
+            exists = UNWRITTEN if before is None else before.exists
+            self.system.history(there, filled(self.b, out.shape, 1.0) if exists is None else exists, at, zeros)
+
+    def enter(self, zeros: Collection[Atom]) -> None:
+        """Enter all histories, elements of `zeros` that no statement writes as such, and contributions."""
+        for out, before in self.begun.items():
+            self.history(out, before, zeros=out in zeros)
+        known = defaultdict[Atom, list[_Certainty]](list)
+        for source, made in zip(self.sources, self.made, strict=True):
+            if source.statement in self.amended:
+                self.system.line(self.amended[source.statement])
+            if made is not None:
+                if source.target not in self.terms:
+                    self.term(source.target, None)
+                    self.history(source.target, None)
+                sure = made.sure
+                once = made.adds and sure.certain and sure.box and sure in known[source.target]
+                known[source.target].append(sure)
+                self.contribute(source.target, made, not once)
+
+    def contribute(self, target: Atom, made: _Contribution, exists: bool = True) -> None:
+        """The statement that makes a term of a derivative, and the one that says where it exists, behind the lines that they
+        need."""
+        for x in made.lines:
+            self.system.line(x)
+        term, write = self.terms[target], self.system.add if made.adds else self.system.assign
+        write(term.value.var, made.main.op, made.main.args, made.main.span)
+        if exists and isinstance(term.exists, Var):
+            write(term.exists, made.exists.op, made.exists.args, made.main.span)
 
     def start(self, out: Var) -> Var:
         """The adjoint of what a history started from: that of the history where no statement assigns."""
-        key = Var(out.name, True, shape=out.shape)
-        self.history(key, self.terms[out], self.places[out])
+        key, before = Var(out.name, True, shape=out.shape), self.terms[out]
+        self.term(key, before)
+        self.history(key, before, self.places[out])
         for s in self.statements:
             if s.outs[0] is out and s.op.onto is None:
-                self.clear(key, s)
+                self.contribute(key, contribution(Builder(), None, s, False))
         return key
 
     def all_certain(self, out: Atom, given: list[Box], begins: bool) -> bool:
         """Whether the tangent of every element that statements read exists: it is certain where they write, and in the boxes that
         are `given`. What `begins` with the loop has no other elements."""
-        found = self.found.get(out, ())
+        found = self.found(out)
         boxes = [*given, *[x.box for x in found if x.box is not None]]
         for s in self.statements if not begins else ():
             for atom, subscripts in elements_read(s, s.op):
@@ -305,7 +343,7 @@ class _Derivatives:
     def all_reached(self, out: Atom, given: list[Box]) -> bool:
         """Whether the adjoint of every element that statements write exists: each is in a box that is `given`, or that
         certain reads add to."""
-        boxes = [*given, *[x.box for x in self.found.get(out, ()) if x.certain and x.box is not None]]
+        boxes = [*given, *[x.box for x in self.found(out) if x.certain and x.box is not None]]
         for s in self.statements:
             if s.outs[0] is out:
                 written, points = _leading_box(s.op, s.op.write, s.op.shape), [r.high - r.low - 1 for r in s.op.ranges]
@@ -313,16 +351,25 @@ class _Derivatives:
                     return False
         return True
 
-    def _both(self, out: Atom) -> tuple[Var, ...]:
-        """The derivative of a history, and what says where it exists, where something does."""
-        term = self.terms[out]
-        return (term.value.var, term.exists) if isinstance(term.exists, Var) else (term.value.var,)
-
     def finish(self) -> dict[Atom, Term]:
         """Append everything, and say what the derivatives are."""
         env = self.system.emit(self.b)
         return {out: Term(self.b, env.get(t.atom, t.atom), (), None if t.exists is None else
                           env.get(t.exists, t.exists)) for out, t in self.terms.items()}
+
+
+def contribution(lines: Builder, term: Term | None, over: Equation[Boxed], adds: bool) -> _Contribution:
+    """What makes a term, or zero, with the lines it needs; `over` has the box and the write."""
+    if term is None:
+        zero = everywhere(over, 0.0)
+        return _Contribution([], zero, zero, adds, _Certainty(False, None))
+    made = definitions(lines.equations)
+    main, exists = made[term.value.var], made[term.exists] if isinstance(term.exists, Var) else everywhere(over, 1.0)
+    needed = [x for x in lines.equations if x.outs[0] is not term.atom and x.outs[0] is not term.exists]
+    if adds and isinstance(main.op, MatrixOperation):
+        needed.append(main)
+        main = copied(main, main.op)
+    return _Contribution(needed, replace(main, span=over.span), exists, adds, _Certainty(_is_certain(exists), sure_box(exists.op)))
 
 
 def everywhere(s: Equation[Boxed], value: float) -> Equation:

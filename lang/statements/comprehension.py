@@ -17,7 +17,7 @@ from adcli.lang.expressions.scope import POISON, EquationScope
 from adcli.lang.expressions.subscripts import operands
 from adcli.lang.expressions.uninitialised_reads import check_elements
 from adcli.lang.ir import Atom, Equation, Program, Result, Var
-from adcli.lang.ir.affine import Affine, Index, affine, greatest, never_negative, text, weight
+from adcli.lang.ir.affine import Affine, Index, affine, greatest, never_negative, substituted, text, weight
 from adcli.lang.ir.errors import AdError, Fix, Span, plural
 from adcli.lang.operations.comprehension import (
     MOST_DIMENSIONS,
@@ -190,7 +190,7 @@ class TensorStatement:
     def subscript(self, node: Node, what: str) -> tuple[Var, tuple[tuple[str, Affine], ...]]:
         """A subscript that is computed, as a tensor of whole numbers over the indices that it has: a statement of its own, ahead
         of this one, or of the loop that this one stands in."""
-        scope = self.around()
+        scope, somewhere = self.around(), list[Affine]()
         b = self.inner_elements()
         for token in b.unknown_names(node):   # names that are nothing else are indices
             b.extent_or_index(token)
@@ -201,6 +201,7 @@ class TensorStatement:
         if self.is_checked() and self.arm is not None and self.arm.domain is not None:
             own = {r.index.name: r for r in self.arm.domain.ranges}
             given = [Given(i, own[name].low, own[name].high) for name, i in b.indices.items() if name in own]
+            somewhere = self.not_empty(b.indices, self.arm.domain)
         try:
             domain = infer(list(b.indices.values()), b.accesses, given, (), self.context.source)
         except AdError as fault:
@@ -208,7 +209,7 @@ class TensorStatement:
             given += self.ranges_elsewhere(b.indices, [g.index for g in given], fault)
             domain = infer(list(b.indices.values()), b.accesses, given, (), self.context.source)
         within = [t for t in self.tests if all(n.text in b.indices for side in (t.left, t.right) for n in b.unknown_names(side))]
-        guards = limits(b.affine, within)
+        guards = [*limits(b.affine, within), *somewhere]
         b = self.inner_elements()
         b.indices = {r.index.name: r.index for r in domain.ranges}
         atom = b.value(b.folded(b.replaced(node)))
@@ -224,6 +225,12 @@ class TensorStatement:
         op, args = compacted(op, b.args)
         scope.equations.append(Equation((out,), op, tuple(args), node.span))
         return out, tuple((r.index.name, r.low) for r in domain.ranges)
+
+    def not_empty(self, indices: Mapping[str, Index], domain: Domain) -> list[Affine]:
+        """Guards that leave points of some indices only where the other ranges of a domain have any."""
+        by: dict[Index | str, Affine] = {r.index: affine(indices[r.index.name]) for r in domain.ranges if r.index.name in indices}
+        lengths = [substituted(r.high - r.low, by) for r in domain.ranges if r.index.name not in indices]
+        return [n - 1 for n in lengths if {*indices.values()}.issuperset(n.indices())]
 
     def is_checked(self) -> bool:
         return self.arm is not None and self.arm.checked

@@ -12,6 +12,7 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Program
 from adcli.lang.lower.frontend import parse
+from adcli.lang.modes import recurrence_rules
 from adcli.lang.passes.pipeline import adjoint_program, adjoints, tangent_program, tangents
 from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.simplify import simplify
@@ -153,3 +154,16 @@ def test_what_conditions_alone_read_has_no_adjoint() -> None:
     swept = print_program(adjoint_program(parse(text))).split("d_ds\n")[1].split(" down {")[1]
     assert "d_dx" in swept
     assert "d(t)" not in swept and "d_dd" not in swept
+
+
+def test_the_work_of_a_loop_grows_with_its_statements(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each statement reads the one before, so what is certain to exist turns out for one history after another: each contribution
+    is made twice at most, once under each supposition."""
+    count, made = 40, list[object]()
+    names = range(count)
+    text = (f"input x(T), w\n{'; '.join(f'h{k}(0) = 0' for k in names)}\nfor t in 0:T {{ h0(t + 1) = tanh(w*h0(t) + x(t))\n"
+            + "".join(f"h{k}(t + 1) = tanh(w*h{k - 1}(t + 1) + x(t))\n" for k in names[1:]) + f"}}\ny = h{count - 1}(T)")
+    pulled = recurrence_rules.pulled_at
+    monkeypatch.setattr(recurrence_rules, "pulled_at", lambda *args: made.append(0) or pulled(*args))
+    assert adjoint_program(parse(text))
+    assert len(made) <= 2 * 3 * count

@@ -1,6 +1,7 @@
 """What tensor notation means: layout of statements, names, types, calls, and what is said of texts that mean nothing."""
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 
@@ -411,3 +412,13 @@ def test_powers_with_sums_of_indices_as_exponents_are_products(exponent, count):
         assert print_program(again) == print_program(made)
         assert len(index_powers(again)) == len(index_powers(made))
 
+
+
+def test_a_subscript_is_computed_only_where_its_statement_has_points() -> None:
+    """What is computed before, over fewer indices, may be outside of a tensor where the range of another one is empty."""
+    program = parse("input B(N), C(P)\nX(l) min=! B(j) < C(2*j) ? B(j + 1) : C(2*j) where l in 1:P - 1, j in 0:N - 1")
+    assert parse(print_program(program))
+    assert evaluate(program, {"B": np.ones(6), "C": np.ones(2)}, NUMPY)["X"].tolist() == [math.inf]
+    for n in (2, 6):
+        with pytest.raises(AdError, match="subscript 2\\*j"):
+            evaluate(program, {"B": np.ones(n + 2), "C": np.ones(3)}, NUMPY)
