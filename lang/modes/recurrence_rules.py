@@ -118,8 +118,8 @@ class _Contribution(NamedTuple):
     it exists. It `adds` to the derivative, or assigns to it."""
 
     lines: list[Equation]
-    main: Equation[Boxed]
-    exists: Equation[Boxed]
+    main: Equation
+    exists: Equation
     adds: bool
     sure: _Certainty
 
@@ -257,6 +257,7 @@ class _Derivatives:
     def adjoint(self, s: Equation[Boxed], k: int, source: Read, pull_back: PullBack) -> _Contribution | None:
         """What a read of a statement adds to the adjoint of what it reads."""
         (lines, plain), target = self.lines(s), s.args[source.arg]
+        assert isinstance(target, Var)
         seed = replace(self.terms[s.outs[0]], builder=lines)
         matrix = isinstance(s.op, MatrixOperation)
         term = pulled_matrix_at(lines, plain, k, seed) if matrix else pulled_at(lines, plain, k, source, seed, pull_back)
@@ -369,7 +370,8 @@ def contribution(lines: Builder, term: Term | None, over: Equation[Boxed], adds:
     if adds and isinstance(main.op, MatrixOperation):
         needed.append(main)
         main = copied(main, main.op)
-    return _Contribution(needed, replace(main, span=over.span), exists, adds, _Certainty(_is_certain(exists), sure_box(exists.op)))
+    sure = _Certainty(_is_certain(exists), sure_box(exists.op))
+    return _Contribution(needed, replace(main, span=over.span), exists, adds, sure)
 
 
 def everywhere(s: Equation[Boxed], value: float) -> Equation:
