@@ -12,7 +12,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from adcli.codegen.nests.fusion import fused, in_machine_terms, needed, own_indices
+from adcli.codegen.nests.fusion import fused, in_machine_terms, needed
+from adcli.codegen.nests.history_elements import covers, history_elements
 from adcli.codegen.nests.schedule import writes_fixed
 from adcli.codegen.nests.schedule_search import reads_inside
 from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
@@ -21,13 +22,11 @@ from adcli.lang.ir.build import Builder
 from adcli.lang.operations.comprehension import NEUTRAL, Comprehension, Range, Read, Subscript, constant_body, identity_body
 from adcli.lang.operations.elementwise import every_element, filled, moved
 from adcli.lang.operations.matrix import Boxed, MatrixOperation, accesses
-from adcli.lang.operations.recurrence import Recurrence, at_one_step, step_place, whole_statements
+from adcli.lang.operations.recurrence import Recurrence, whole_statements
 
 T = TypeVar("T")
 Ring = tuple[int, int]
 """The dimension of a history that is the step, and how many elements along it are kept: see `adcli.codegen.nests.rings`."""
-MOST_CONDITIONS = 12
-"""Conditions on indices beyond which it is not found out whether statements assign all elements together."""
 Place = tuple[Var, int, tuple[Affine, ...]]
 """A history, the dimension that is the step, and the other subscripts, which are numbers."""
 
@@ -83,7 +82,7 @@ def own_starts(program: Program) -> Program:
         args = list(e.args)
         for k, a in enumerate(e.args[:e.op.outs] if isinstance(e.op, Recurrence) else ()):
             before = made.get(a) if isinstance(a, Var) and uses[a] > 1 else None
-            if before is not None and not before.args and boundary(e, k, before) is not None:
+            if before is not None and not before.args and history_elements(e).boundary(k, before) is not None:
                 args[k] = again = Var(before.outs[0].name, True, shape=before.outs[0].shape)
                 equations.append(Equation((again,), before.op, before.args, before.span, before.group))
         equations.append(e.with_args(args))
@@ -99,12 +98,12 @@ def in_place(program: Program) -> Program:
     for k, e in enumerate(program.equations):
         if isinstance(op := e.op, Recurrence):
             b.span, b.group = e.span, e.group
-            outside, args = used_outside(program, e), list(e.args)
+            outside, args, elements = used_outside(program, e), list(e.args), history_elements(e)
             registers = in_registers(step_loop(e, outside, "step"))
             for n, (a, out) in enumerate(zip(e.args[:op.outs], e.outs, strict=True)):
                 if isinstance(a, Lit):
-                    unseen = out not in outside and (registers or one_step(e, n, outside) is not None)
-                    stays = unseen or written_wholly(e, n)
+                    unseen = out not in outside and (registers or elements.one_step(n, outside) is not None)
+                    stays = unseen or elements.written_wholly(n)
                     args[n] = a if stays else filled(b, out.shape, a.value)
                 elif a in given or last[a] > k or e.args.count(a) > 1:
                     args[n] = copied(b, a)
@@ -124,79 +123,6 @@ def used_outside(program: Program, e: Equation) -> set[Atom]:
     return {*(r.atom for r in program.results), *(a for other in program.equations if other is not e for a in other.args)}
 
 
-def written_wholly(e: Equation[Recurrence], k: int, steps: Collection[int] = ()) -> bool:
-    """True if the loop assigns every element of history k, but for those of some `steps` that something before it assigned,
-    before anything else is done with them."""
-    op, out = e.op, e.outs[k]
-    found = assigned(e, k)
-    if found is None:
-        return False
-    place, offset = found
-    first = (op.low + offset).number
-    return op.high + offset == out.shape[place] and first is not None and first >= 0 and set(range(first)) <= set(steps)
-
-
-def assigned(e: Equation[Recurrence], k: int) -> tuple[int, int] | None:
-    """The dimension of history k that is the step, and which element along it, counted from the step, its first statements assign
-    at every step as a whole; None where they do anything else."""
-    op, out = e.op, e.outs[k]
-    if out in of_matrices(e):
-        return None
-    mine = [s.op for s in whole_statements(e) if s.outs == (out,) and isinstance(s.op, Comprehension)]
-    found = step_place(mine[0], op.step)
-    if found is None:
-        return None
-    first = [x for x in mine if x.onto is None and step_place(x, op.step) == found]
-    cases = [guarded(x, op.step, out.shape, found[0]) for x in first]
-    return found if first[:1] == mine[:1] and one_holds([g for g in cases if g is not None]) else None
-
-
-def guarded(statement: Comprehension, step: Index, shape: tuple[Affine, ...], place: int) -> frozenset[Affine] | None:
-    """The conditions that say which elements a statement writes, at a step, of those with its subscript in dimension `place`, in
-    terms of the same indices for all; None where there are no such."""
-    op = at_one_step(statement, step)
-    by: dict[Index | str, Affine] = {step: affine("step")}
-    conditions = list(op.guards)
-    for d, (s, extent) in enumerate(zip(op.write, shape, strict=True)):
-        found = moved_range(op, s) if d != place else None
-        if found is not None and found[0].index not in by:
-            (r, shift), at = found, affine(f"index {d}")
-            by[r.index] = at - shift
-            first, end = r.low + shift, r.high + shift
-            conditions += [g for g, always in ((at - first, first == affine(0)), (end - 1 - at, end == extent)) if not always]
-        elif d != place:
-            return None
-    if op.reduction == "=" and any(r.index not in by for r in op.ranges):
-        return None
-    whole = frozenset(substituted(g, by) for g in conditions)
-    return None if any(g.indices() for g in whole) else whole
-
-
-def moved_range(op: Comprehension, s: Subscript) -> tuple[Range, Affine] | None:
-    """The range of the index that a subscript is, and what is added to that; a subscript without indices is added to 0. None for
-    any other subscript."""
-    if not isinstance(s, Affine):
-        return None
-    for r in op.ranges:
-        if (shift := s - affine(r.index)).indices() == []:
-            return r, shift
-    return None if s.indices() else (Range(Index("edge"), affine(0), affine(1)), s)
-
-
-def one_holds(cases: list[frozenset[Affine]]) -> bool:
-    """True if all conditions of one of the cases hold, whatever the values in them are: they are told apart by conditions and
-    their opposites."""
-    known = {g for case in cases for g in case}
-    if not cases or not all(cases):
-        return bool(cases)
-    if len(known) > MOST_CONDITIONS:
-        return False
-    g = next(iter(cases[0]))
-    opposite = -g - 1
-    return (one_holds([case - {g} for case in cases if opposite not in case])
-            and one_holds([case - {opposite} for case in cases if g not in case]))
-
-
 def unfilled(program: Program) -> set[Var]:
     """The tensors that a history enters with whose elements need no value but those that are assigned: the loop assigns all
     others."""
@@ -207,69 +133,22 @@ def unfilled(program: Program) -> set[Var]:
             for k, a in enumerate(e.args[:e.op.outs]):
                 steps = list[int]()
                 before = made.get(a) if isinstance(a, Var) else None
-                while before is not None and (step := boundary(e, k, before)) is not None:
+                while before is not None and (step := history_elements(e).boundary(k, before)) is not None:
                     (first,), steps = before.outs, [*steps, step]
                     onto = None if before.op.onto is None else before.args[before.op.onto]
-                    if onto is None and written_wholly(e, k, steps):
+                    if onto is None and history_elements(e).written_wholly(k, steps):
                         found.add(first)
                     before = made.get(onto) if isinstance(onto, Var) else None
     return found
 
 
-def boundary(e: Equation[Recurrence], k: int, before: Equation) -> int | None:
-    """The step of history k whose elements an equation assigns, all of them; None where it does anything else."""
-    statement = next((s.op for s in whole_statements(e) if s.outs == (e.outs[k],)), None)
-    if not isinstance(statement, Comprehension) or not isinstance(op := before.op, Comprehension):
-        return None
-    written = step_place(statement, e.op.step)
-    if written is None:
-        return None
-    at, place = op.write[written[0]], written[0]
-    return at.number if isinstance(at, Affine) and covers(op, place) else None
-
-
-def covers(op: Comprehension, place: int) -> bool:
-    """True if an operation writes every element that has its subscript in dimension `place`, whatever the sizes are."""
-    found = own_indices(op, place)
-    return found is not None and not op.guards and (len(op.ranges) == len(found) or op.reduction != "=")
-
-
 # ---------------------------------------------------------------- tensors of one step
-
-def one_step(e: Equation[Recurrence], k: int, outside: Collection[Atom]) -> int | None:
-    """The dimension of history k that is the step, where no element of it is read but at the step of its writing, and after
-    that; else None. It is then a tensor of one step."""
-    op, out = e.op, e.outs[k]
-    if out in outside or not isinstance(e.args[k], Lit) or out in of_matrices(e) or out.whole:   # subscripts lie in memory
-        return None
-    found: tuple[int, Affine] | None = None
-    for s in whole_statements(e):
-        if not isinstance(s.op, Comprehension):
-            continue
-        for atom, subscripts in reversed([x for x in accesses(s, s.op) if x[0] is out]):   # a write is the first of them
-            if found is None:
-                if s.outs != (out,) or any(a is out for n, a in enumerate(s.args) if n != s.op.onto):
-                    return None
-                if (at := step_place(s.op, op.step)) is None:
-                    return None
-                found = at[0], affine(op.step) + at[1]
-            elif s.outs == (out,) and s.op.onto is None and s.op.reduction != "=":
-                return None
-            assert atom is out
-            if subscripts[found[0]] != found[1]:
-                return None
-    return found[0] if found else None
-
-
-def of_matrices(e: Equation) -> set[Atom]:
-    """The values of a recurrence that its operations on matrices read and write, which lie in memory whole."""
-    return {a for s in whole_statements(e) if isinstance(s.op, MatrixOperation) for a in (*s.args, *s.outs)}
-
 
 def step_loop(e: Equation[Recurrence], outside: Collection[Atom], name: str) -> StepLoop:
     """The recurrence as a loop over a size `name`; `outside` is what is read elsewhere."""
     op = e.op
-    places: dict[Atom, int] = {out: place for k, out in enumerate(e.outs) if (place := one_step(e, k, outside)) is not None}
+    elements = history_elements(e)
+    places: dict[Atom, int] = {out: place for k, out in enumerate(e.outs) if (place := elements.one_step(k, outside)) is not None}
     rings = {out: (d, count) for out, inner in zip(e.outs, op.histories, strict=True) if out not in places
              for d, (n, full) in enumerate(zip(out.shape, inner.shape, strict=True))
              if n != full and (count := n.number) is not None}

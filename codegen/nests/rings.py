@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from adcli.codegen.nests.recurrences import Ring, assigned, covers, in_registers, in_ring, step_loop, used_outside
+from adcli.codegen.nests.history_elements import covers, history_elements
+from adcli.codegen.nests.recurrences import Ring, in_registers, in_ring, step_loop, used_outside
 from adcli.lang.ir import Atom, Equation, Program, Var
 from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.operations.comprehension import Comprehension, Subscript
@@ -56,13 +57,12 @@ def with_ring(program: Program, n: int, k: int, least: int) -> tuple[Program, in
 def elements(program: Program, e: Equation[Recurrence], k: int) -> Ring | None:
     """How many elements of history k are needed at a time; None where others are read, or some are not assigned as a whole
     before they are read."""
-    op, out = e.op, e.outs[k]
-    inner, found = op.histories[k], assigned(e, k)
+    op, out, accessed = e.op, e.outs[k], history_elements(e)
+    found = accessed.assigned(k)
     if found is None or out.whole or out in {r.atom for r in program.results}:
         return None
     d, newest = found
-    distances = [apart(subscripts[d], affine(op.step)) for s in op.statements if isinstance(s.op, Comprehension)
-                 for a, subscripts in accesses(s, s.op) if a is inner]
+    distances = [apart(subscripts[d], affine(op.step)) for _, subscripts in accessed.touched[out]]
     last = (op.low if op.down else op.high - 1) + newest
     behind = [apart(s, last) for s in read_behind(program, e, k, d)]
     if None in distances or None in behind:

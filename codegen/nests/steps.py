@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from adcli.codegen.nests.fusion import needed
+from adcli.codegen.nests.history_elements import history_elements
 from adcli.codegen.nests.joint_loops import joinable
 from adcli.codegen.nests.recurrences import (
     StepLoop,
@@ -16,7 +17,6 @@ from adcli.codegen.nests.recurrences import (
     step_loop,
     unfilled,
     used_outside,
-    written_wholly,
 )
 from adcli.codegen.nests.row_blocks import RowBlocks, RowStep, in_row_blocks
 from adcli.codegen.nests.row_sweeps import RowSweep, in_sweeps
@@ -205,7 +205,7 @@ def in_blocks(program: Program, steps: list[ModuleStep],
         e, step = steps[k].equations[0], steps[k]
         if isinstance(e.op, Recurrence):
             return {home.get(out, out): a.value for n, (out, a) in enumerate(zip(e.outs, e.args, strict=False))
-                    if isinstance(a, Lit) and not written_wholly(e, n)}
+                    if isinstance(a, Lit) and not history_elements(e).written_wholly(n)}
         plain = isinstance(e.op, (Comprehension, MatrixOperation)) and e.op.onto is None and not step.stays
         return {home.get(e.outs[0], e.outs[0]): NEUTRAL[e.op.reduction]} if plain else {}
     parts = step_parts([(s.equations, s.schedules) for s in steps], lambda v: home.get(v, v), apart, starts)

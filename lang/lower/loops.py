@@ -7,7 +7,7 @@ has when the loop comes, or what the statements in the loop ask for.
 """
 from __future__ import annotations
 
-from collections import ChainMap
+from collections import ChainMap, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
@@ -241,17 +241,23 @@ class Loop:
         self.low, self.high = header(outer, s, outer.size_of_step)
         self.check_step()
         self.check_range()
-        self.targets = [target_of(outer, s, statement) for statement in s.body]
+        self.assigns([target_of(outer, s, statement) for statement in s.body])
         self.done: str | None = None
         if s.until is not None:
-            self.targets = list(self.until())
-        self.names = list(dict.fromkeys(t.statement.target.text for t in self.targets))
+            self.assigns([*self.until()])
+        self.names = list(self.by_name)
         self.entering: dict[str, Atom] = {}
         self.fresh: set[str] = set()   # histories that nothing wrote before
         self.accesses: list[tuple[Sequence[Access], Domain]] = []
         self.unknown: set[str] = set()
         self.whole = {t.statement.target.text for t in self.targets if holds_whole_numbers(outer, t.statement)}
         self.read: set[str] = set()   # histories of which the loop reads every element that it writes
+
+    def assigns(self, targets: list[StepTarget]) -> None:
+        self.targets = targets
+        self.by_name: defaultdict[str, list[StepTarget]] = defaultdict(list)
+        for t in targets:
+            self.by_name[t.statement.target.text].append(t)
 
     def run(self) -> dict[str, Atom]:
         """Emit the loop; the values that its names have behind it."""
@@ -316,7 +322,7 @@ class Loop:
                           f"a loop that runs down is written for {self.step.name} in low:high down", self.context.source)
 
     def written(self, name: str) -> list[StepTarget]:
-        return [t for t in self.targets if t.statement.target.text == name]
+        return self.by_name.get(name, [])
 
     def offsets(self, name: str) -> list[int]:
         """How far from the step a history is written."""

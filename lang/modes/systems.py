@@ -7,7 +7,8 @@ before or behind it with the step as an index like any other, in the order of wh
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from adcli.lang.ir import Atom, Atoms, Equation, Lit, Program, Var
@@ -171,7 +172,12 @@ class StepSystem:
         inside = {p.var: Var(p.var.name, p.var.temp, shape=p.var.shape, whole=p.var.whole) for p in group}
         members = sorted([(n, s, p) for p in group for n, s in p.statements], key=lambda m: m[0])
         starts, statements = [], []
-        assigned = {p.var for p in group if p.zeros and self._written_before_read(p)}
+        read: defaultdict[Atom, list[tuple[Subscript, ...]]] = defaultdict(list)
+        for p in self.parts.values():
+            for _, e in p.statements:
+                for atom, subscripts in elements_read(e, e.op) if isinstance(e.op, Boxed) else ():
+                    read[atom].append(subscripts)
+        assigned = {p.var for p in group if p.zeros and self._written_before_read(p, read)}
         for p in group:
             zeros = isinstance(p.start, Lit) and p.zeros and p.var not in assigned
             assert p.start is not None
@@ -192,7 +198,7 @@ class StepSystem:
                           statements=tuple(statements))
         b.equations.append(Equation(tuple(inside), loop, (*starts, *constants), members[0][1].span, b.group))
 
-    def _written_before_read(self, part: SystemPart) -> bool:
+    def _written_before_read(self, part: SystemPart, read: Mapping[Atom, list[tuple[Subscript, ...]]]) -> bool:
         """Whether the first statement of a history writes every element of it that anything here reads or adds to."""
         if not isinstance(part.start, Lit):
             return False
@@ -203,10 +209,8 @@ class StepSystem:
         written = step_offset(op.write[part.place], step)
         if written is None or any(step_offset(x.op.write[part.place], step) != written for _, x in others):
             return False
-        found = [subscripts for p in self.parts.values() for _, e in p.statements if isinstance(e.op, Boxed)
-                 for atom, subscripts in elements_read(e, e.op) if atom is part.var]
-        return all(len(subscripts) > part.place and step_offset(subscripts[part.place], self.steps.index) == written
-                   for subscripts in found)
+        return all(len(subscripts) > part.place and step_offset(subscripts[part.place], step) == written
+                   for subscripts in read.get(part.var, ()))
 
 
 def _onto(b: Builder, s: Equation, before: Atom, out: Var, fresh: bool, zeros: bool) -> Var:

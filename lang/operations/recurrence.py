@@ -73,7 +73,7 @@ class Recurrence(Primitive):
         before = -1
         while len(alive) > before:
             before = len(alive)
-            alive.update(a for s in self.statements if s.outs[0] in alive for a in s.args)
+            alive.update(a for s in reversed(self.statements) if s.outs[0] in alive for a in s.args)
         if alive.issuperset(self.histories) and alive.issuperset(self.constants):
             return e
         kept = [i for i, h in enumerate(self.histories) if h in alive]
@@ -180,21 +180,23 @@ def meetings(e: Equation[Recurrence]) -> Iterator[Meeting]:
     steps."""
     op = e.op
     statements = whole_statements(e)
-    reads: list[defaultdict[Atom, list[tuple[Subscript, ...]]]] = []
-    for each in statements:
-        reads.append(defaultdict(list))
+    accesses: defaultdict[Atom, list[tuple[int, tuple[Subscript, ...] | None]]] = defaultdict(list)
+    for k, each in enumerate(statements):
+        accesses[each.outs[0]].append((k, None))
         for atom, subscripts in elements_read(each, each.op):
-            reads[-1][atom].append(subscripts)
+            accesses[atom].append((k, subscripts))
     for i, writer in enumerate(statements):
         place, written = step_place(writer.op, op.step) or (0, None)
-        for k, other in enumerate(statements):
-            if k > i and other.outs == writer.outs and not adds_to_what_is_there(writer.op, other.op, op):
-                yield Meeting(writer, other, other.op.write, False, False)
-            for subscripts in reads[k].get(writer.outs[0], ()):
-                offset = step_offset(subscripts[place], op.step)
-                behind = None if offset is None or written is None else (offset - written if op.down else written - offset)
-                if behind is None or behind < 0 or (behind == 0 and i >= k):
-                    yield Meeting(writer, other, subscripts, i < k, True)
+        for k, read in accesses[writer.outs[0]]:
+            other = statements[k]
+            if read is None:
+                if k > i and not adds_to_what_is_there(writer.op, other.op, op):
+                    yield Meeting(writer, other, other.op.write, False, False)
+                continue
+            offset = step_offset(read[place], op.step)
+            behind = None if offset is None or written is None else (offset - written if op.down else written - offset)
+            if behind is None or behind < 0 or (behind == 0 and i >= k):
+                yield Meeting(writer, other, read, i < k, True)
 
 
 def adds_to_what_is_there(first: Boxed, second: Boxed, op: Recurrence) -> bool:

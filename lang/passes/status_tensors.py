@@ -58,17 +58,18 @@ def _reached_in_loop(b: Builder, e: Equation, uses: dict[Atom, Liveness]) -> Ite
     common = guards.pop() if len(guards) == 1 else ()
     by_elements = {out: _all_by_elements(b, out, use, common) for out, use in found.items()}
     whole = {out for out, live in by_elements.items() if live is None}
+    histories = {*e.outs}
     reached_outs, reads = {*found}, {s: [*inside_of(Builder(), s, Liveness()).operands()] for s in statements}
     before = -1
     while len(whole) + len(reached_outs) + len(moving) > before:
         before = len(whole) + len(reached_outs) + len(moving)
-        for s in statements:
+        for s in reversed(statements):
             if s.outs[0] in reached_outs:
-                reached_outs.update(a for a in s.args if isinstance(a, Var) and a in e.outs)
+                reached_outs.update(a for a in s.args if a in histories)
             if s.outs[0] in whole:
-                whole.update(a for a, use in reads[s] if a in e.outs and use == Liveness(still=use.still))
+                whole.update(a for a, use in reads[s] if a in histories and use == Liveness(still=use.still))
             if s.outs[0] in moving:
-                moving.update(a for a, use in reads[s] if a in e.outs and not use.still)
+                moving.update(a for a, use in reads[s] if a in histories and not use.still)
     live = _live_elements(b, e, statements, [out for out in e.outs if out in reached_outs and out not in whole], by_elements)
     operands = [(a, Liveness(common, None, out not in moving)) for out, a in zip(e.outs, e.args, strict=False)
                 if out in reached_outs and isinstance(a, Var)]

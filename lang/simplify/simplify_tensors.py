@@ -4,6 +4,7 @@
 """
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -226,7 +227,7 @@ def shared(e: Equation[Recurrence], args: Atoms, normal: Normal, key: Key) -> tu
     for inner, given in zip(op.constants, args[count:], strict=True):
         env[inner] = given if isinstance(given, Lit) else first.setdefault(given, inner)
     outs, starts = dict(zip(op.histories, e.outs, strict=True)), dict(zip(op.histories, args, strict=False))
-    single = {h for h in op.histories if sum(s.outs[0] is h for s in op.statements) == 1}
+    single = {h for h, count in Counter(s.outs[0] for s in op.statements).items() if count == 1}
     last = None if op.until is None else op.histories[op.until]
     seen: dict[object, Var] = {}
     same: dict[Atom, Atom] = {}

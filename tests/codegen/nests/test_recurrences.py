@@ -1,6 +1,8 @@
 """Loops over steps as native code: what they compute, what lies in memory, and that no step is too many."""
 from __future__ import annotations
 
+import sys
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -8,11 +10,12 @@ import pytest
 from adcli.codegen.machine.veclib import NO_LIBRARY
 from adcli.codegen.modules.module_text import emit
 from adcli.codegen.modules.runtime import compile_tensors
-from adcli.codegen.nests.recurrences import one_holds
+from adcli.codegen.nests.history_elements import one_holds
 from adcli.lang.evaluate import evaluate
 from adcli.lang.lower.frontend import parse
 from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.passes.pipeline import adjoints, tangents
+from adcli.lang.passes.status import with_status
 from adcli.lang.simplify.simplify import simplify
 from native_tensors import everywhere
 from session_seed import each_choice, half
@@ -179,3 +182,27 @@ def test_no_step_is_taken_behind_the_one_that_ends_a_loop(down: bool, read: str)
         outside = at["k"].copy()
         outside[::-1 if down else 1][last + 4:] = 99
         np.testing.assert_array_equal(run(at | {"c": c, "k": outside})["y"], evaluate(program, at | {"c": c}, NUMPY)["y"])
+
+
+def test_the_work_grows_with_the_statements_of_a_loop() -> None:
+    """Calls of functions, as they are the same in every run."""
+    def calls(count: int) -> int:
+        values = ["x(t)", *(f"v{i}" for i in range(count))]
+        lines = [f"  {after} = sin({before})*0.5 + {before}*0.1" for before, after in pairwise(values)]
+        text = "\n".join(["input a", "x(0) = a", "for t in 0:20 {", *lines, f"  x(t+1) = {values[-1]}", "}", "y = x(20)",
+                          "output y"])
+        made = 0
+
+        def called(frame: object, event: str, argument: object) -> None:
+            nonlocal made
+            made += event == "call"
+        before = sys.getprofile()
+        sys.setprofile(called)
+        try:
+            program = parse(text + "\n")
+            for each in with_status(program, program, ["a"]), adjoints(program):
+                emit(simplify(each), 4, NO_LIBRARY)
+        finally:
+            sys.setprofile(before)
+        return made
+    assert calls(60) < 4.5 * calls(15)
