@@ -187,7 +187,7 @@ class Inspection:
             raise AdError("propagate is of one point", help="call it for each value of a range")
         markup = "".join(tables("html", [budget], None, rounded, False))
         told = View("propagate", record(budget, float), "".join(text([budget], shortest_number, False)), markup, tuple(said))
-        return beside(told, picture_of(writer)) if plotted else told
+        return beside(told, picture_of(writer, budget)) if plotted else told
 
     def draw(self, at: Values | None = None, /, *, stage: str = "ssa", of: OneOrMore = None, wrt: OneOrMore = None,
              tangent: str | Values | None = None, cotangent: str | Values | None = None,

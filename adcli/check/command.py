@@ -80,17 +80,13 @@ def command(options: CheckOptions) -> int:
     if options.at and options.given("samples"):
         raise AdError("⟦--samples⟧ and ⟦--at⟧ cannot be used together", help="leave out one of the two")
     primal, inputs = differentiated(parse_source(options.source), options.outputs, options.inputs)
-    if options.plot:
-        from adcli.pictures.destinations import require_place
-        require_place(options.plot, options.form, options.output, options.size)
     check = check_of(primal, inputs, options)
     points, summary = given_points(check, primal, options) if options.at else drawn_points(check, options.samples, options.seed)
     run(check, points, options.remark)
     code = report(check, summary, options)
     if options.plot:
         from adcli.check.report import picture
-        from adcli.pictures.destinations import write_beside
-        write_beside(picture(check), options.plot, options.size, options.theme)
+        options.draw(picture(check))
     return code
 
 

@@ -235,7 +235,6 @@ class CheckOptions(Options):
     time_limit: int
     everything: bool
     precision: str | None
-    plot: str | None
 
 
 def run(check: Check, points: Sequence[Point], remark: Callable[[str], object]) -> None:

@@ -36,6 +36,9 @@ def takes(kind: type[Kind]) -> Callable[[Callable[[Kind], int]], Callable[..., i
             form = None if any(t.parameter == "form" for t in said) else form_by_suffix(context, values)
             if form:
                 values["form"] = form
+            if values.get("plot"):
+                from adcli.pictures.destinations import require_place
+                require_place(values["plot"], values["form"], values["output"], values["size"])
             known = form is not None or any(t.parameter == "form" for t in said)
             return work(kind(verb=context.info_name or "", typed=said, form_known=known, **values))
         return command

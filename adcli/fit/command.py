@@ -95,9 +95,6 @@ def command(options: FitOptions) -> int:
     with their standard uncertainties, then the sum of squares, the residual standard deviation and the correlation coefficients.
     Exits 1 where the fit has not converged or a parameter is not determined.
     """
-    if options.plot:
-        from adcli.pictures.destinations import require_place
-        require_place(options.plot, options.form, options.output, options.size)
     try:
         tables, source = GivenTables(options), options.source
         asked = posed(options, source, tables)
@@ -118,10 +115,8 @@ def command(options: FitOptions) -> int:
         write_points(out, written(told, options))
     if options.plot:
         from adcli.fit.figure import picture, profiles
-        from adcli.pictures.destinations import write_beside
-        write_beside(profiles(found, ends) if ends and ends.kind == "profile" else
-                     picture(asked.fit, asked.program, found, asked.observations, coverage),
-                     options.plot, options.size, options.theme)
+        options.draw(profiles(found, ends) if ends and ends.kind == "profile" else
+                     picture(asked.fit, asked.program, found, asked.observations, coverage))
     for note in ends.said() if ends else ():
         asked.reporter.say(note)
     return concluded(asked, found, options) or int(ends is not None and ends.failed)
@@ -215,11 +210,8 @@ def absolute_sigma(options: FitOptions, wanted: Sequence[Comparison], cost: RowL
     if not options.f_scale > 0 or options.f_scale == float("inf"):
         raise AdError(f"--f-scale {options.f_scale}: must be greater than 0 and finite")
     require_fit(options, "fit")
-    lost = options.form == "program" or (options.predict is not None and options.form in ("text", "csv", "tsv"))
-    options.refuse(["against", "interval"] if lost else [], "has no place beside what is written: add --format json")
-    options.refuse(["predict"] if options.form == "program" else [], "has no place in a program: add --format json")
     if cost is not None:
-        options.refuse(["sigma", "f_scale"], "has no effect with a log density: its scale is in the expression")
+        require_fit(options, "log density")
         require_scatter(cost, known)
         return True
     if options.sigma == "absolute" and not known:

@@ -54,7 +54,6 @@ class FitOptions(ResultOptions):
     coverage: str | None = None
     interval: str | None = None
     against: tuple[str, ...] = ()
-    plot: str | None = None
 
 
 def no_target() -> AdError:

@@ -5,7 +5,6 @@ The shell makes it of a command line (`adcli.command.options`). Nothing that wor
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -16,6 +15,7 @@ from adcli.output.suffixes import split
 
 if TYPE_CHECKING:
     from adcli.lang.ir.errors import Source
+    from adcli.pictures.picture import Picture
 
 TABLE_OPTIONS = ("input_format", "delimiter", "decimal", "no_header", "columns", "rename", "na", "missing", "on_error", "only")
 """Options about the rows of tables alone."""
@@ -57,6 +57,7 @@ class Options:
     form: str = "text"
     form_known: bool = False
     output: str | None = None
+    plot: str | None = None
     size: str | None = None
     theme: str = "light"
     quiet: bool = False
@@ -73,12 +74,10 @@ class Options:
         if not self.quiet:
             say(note)
 
-    def refuse(self, parameters: Sequence[str], reason: str) -> None:
-        """AdError if any of these parameters is given: it would do nothing."""
-        for name in parameters:
-            for t in self.typed:
-                if t.parameter == name:
-                    raise AdError(f"{t.spelling} {reason}")
+    def draw(self, picture: Picture) -> None:
+        """Write the picture that --plot asks for."""
+        from adcli.pictures.destinations import write_beside
+        write_beside(picture, self.plot or "-", self.size, self.theme)
 
     @property
     def document(self) -> bool:

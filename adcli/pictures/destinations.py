@@ -28,10 +28,8 @@ def form_of_file(path: str) -> str:
                                                                    " for the terminal")
 
 
-def require_place(plot: str | None, form: str, output: str | None, size: str | None) -> None:
+def require_place(plot: str, form: str, output: str | None, size: str | None) -> None:
     """AdError where --plot names no picture, the size is none, or results and picture cannot both go to standard output."""
-    if plot is None:
-        return
     require_package(form_of_file(plot))
     look(form_of_file(plot), size, "")
     if plot == "-" and form != "text" and descriptor(output) == STDOUT:

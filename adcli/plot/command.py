@@ -87,7 +87,6 @@ def command(options: PlotOptions) -> int:
     from adcli.plot.plots import Wanted, pictured
     require_package(options.form)
     require_fit(options, "plot")
-    options.refuse(["derivatives"] if options.against else [], "and --against cannot be used together")
     looks = look(options.form, options.size, options.theme)
     program, number = parse_source(options.source), number_format(options.fmt, False)
     for note in program.notes:

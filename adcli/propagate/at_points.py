@@ -25,7 +25,7 @@ from adcli.task.tasks import Task, prepared
 from adcli.task.verbs import TABLE_FORMATS
 
 if TYPE_CHECKING:
-    from adcli.propagate.monte_carlo import Sampled, Told
+    from adcli.propagate.monte_carlo import Experiment, Sampled, Told
 
 ROUNDING = 1e-15
 """Of the contributions of inputs to a value, what rounding may move."""
@@ -51,9 +51,7 @@ class Budgets:
         self.given: deque[GivenPoint] = deque()
         self.keep = 0
         self.told: Told | None = None
-        self.sampler: Task | None = None
         if sampling and sampling.samples != 0:
-            self.sampler = self.beside("eval")
             from adcli.propagate.draws import draws
             for point in points:
                 draws(point.spreads, self.correlations)
@@ -67,6 +65,10 @@ class Budgets:
     @cached_property
     def gradient(self) -> Task:
         return self.beside("grad")
+
+    @cached_property
+    def sampler(self) -> Task:
+        return self.beside("eval")
 
     def all(self) -> Iterator[Budget]:
         """The budgets of all points; every name is checked before the first comes out."""
@@ -165,20 +167,25 @@ class Budgets:
 
     def sampled(self, at: Mapping[str, float], spreads: Mapping[str, Spread]) -> Told | None:
         """Result of Monte Carlo, with as many samples as are to be kept for a picture."""
-        if self.sampler is None or self.sampling is None:
+        if not (how := self.sampling) or how.samples == 0:
             return None
         from adcli.output.streams import Progress
-        from adcli.propagate.draws import draws
-        from adcli.propagate.monte_carlo import Experiment, sample
-        experiment = Experiment(self.sampler.kernel, {p.name: at[p.name] for p in self.sampler.signature.inputs},
-                                draws(spreads, self.correlations))
-        how = self.sampling
+        from adcli.propagate.monte_carlo import sample
+        experiment = self.experiment(at, spreads)
         progress = Progress(how.samples, shown=self.reporter.loud and self.reporter.heard is None)
         try:
             self.told = sample(experiment, how, self.options.jobs, lambda done: progress.update(done, done), self.keep)
             return self.told
         finally:
             progress.clear()
+
+    def experiment(self, at: Mapping[str, float], spreads: Mapping[str, Spread]) -> Experiment:
+        """The program with its uncertain inputs, to be sampled."""
+        from adcli.propagate.draws import draws
+        from adcli.propagate.monte_carlo import Experiment
+        sampler = self.sampler
+        return Experiment(sampler.kernel, {p.name: at[p.name] for p in sampler.signature.inputs},
+                          draws(spreads, self.correlations))
 
     def warn_of_tails(self, spreads: Mapping[str, Spread]) -> None:
         """Say which inputs have samples of infinite variance: t-distributed ones, up to 2 degrees of freedom."""

@@ -80,9 +80,6 @@ def command(options: PropagateOptions) -> int:
                           help="give a point: ⟦--at 'x=[1,2]±0.1'⟧, or ⟦--at x=@x.npy⟧ with ⟦--covariance x=@C.npy⟧")
         return in_rows(task, options)
     require_fit(options, "propagate at points")
-    if options.plot:
-        from adcli.pictures.destinations import require_place
-        require_place(options.plot, options.form, options.output, options.size)
     if options.form not in BUDGET_FORMATS:
         raise AdError(f"an uncertainty budget is not written as {options.form}",
                       help="write --format text, json, csv, markdown or latex")
@@ -144,13 +141,14 @@ def at_points(text: Source, told: tuple[Correlation, ...], sampling: Sampling | 
     if not any(spread.sample for point in points for spread in point.spreads.values()):
         require_fit(options, "propagate without values")
     writer = prepared_budgets(text, points, told, sampling, options, whole)
-    if options.plot:
-        from adcli.propagate.pictured import keep_samples
-        keep_samples(writer)
     number = number_format(options.fmt, options.hexadecimal)
     shown = budgets.concise if options.concise else budgets.rounded
     headed = several([point.plain for point in points])
     found = writer.all()
+    if options.plot:
+        from adcli.propagate.pictured import keep_samples, picture_of
+        keep_samples(writer)
+        found = iter(drawn := [*found])
     with packed_destination(options.output, options.document and headed) as out:
         match options.form:
             case "json":
@@ -166,7 +164,5 @@ def at_points(text: Source, told: tuple[Correlation, ...], sampling: Sampling | 
                 written = tables(form, found, None if plain else number, shown, headed)
         write_points(out, written)
     if options.plot:
-        from adcli.pictures.destinations import write_beside
-        from adcli.propagate.pictured import picture_of
-        write_beside(picture_of(writer), options.plot, options.size, options.theme)
+        options.draw(picture_of(writer, drawn[0]))
     return writer.reporter.conclude()

@@ -6,13 +6,12 @@ import math
 
 import numpy as np
 
-from adcli.answers.evaluation import evaluate
 from adcli.lang.ir.errors import AdError
 from adcli.pictures.picture import Curve, Panel, Picture, PictureTable
 from adcli.propagate.at_points import Budgets
-from adcli.propagate.draws import draws
+from adcli.propagate.budgets import Budget
 from adcli.propagate.given import Sampling
-from adcli.propagate.monte_carlo import Experiment, sample
+from adcli.propagate.monte_carlo import sample
 from adcli.propagate.prepare import COVERAGE
 
 SAMPLES, KEPT = 1 << 17, 1 << 22
@@ -29,32 +28,18 @@ def keep_samples(writer: Budgets) -> None:
     task, points = writer.task, writer.points
     if len(task.signature.outputs) > 1:
         raise AdError("⟦--plot⟧ draws one output", help=f"choose one: ⟦--of {task.signature.outputs[0]}⟧")
-    if len(points) > 1 or len(located(writer)) > 1:
+    own, source = task.signature.own, task.signature.source
+    if len(points) > 1 or len(list(points[0].located(own, lambda note: None, source))) > 1:
         raise AdError("⟦--plot⟧ draws one point", help="give one ⟦--at⟧, without ranges")
     writer.keep = KEPT
 
 
-def located(writer: Budgets) -> list[dict[str, float]]:
-    """The points of the first --at."""
-    own, source = writer.task.signature.own, writer.task.signature.source
-    return list(writer.points[0].located(own, lambda note: None, source))
-
-
-def picture_of(writer: Budgets) -> Picture:
-    """The picture of the one output at the one point, whose budget is there."""
-    task, given, at = writer.task, writer.points[0], located(writer)
-    (name,) = task.signature.outputs
-    seeds = {p.name: given.spreads[x].u if (x := p.seed or "") in given.spreads else 0.0 for p in task.signature.seeds}
-    (row,) = evaluate(task, [{**at[0], **seeds}])
-    results = dict(zip([c.name for c in task.signature.results], row.results, strict=True))
-    u = next(x for c, x in results.items() if c != name)
-    if writer.told:
-        return distribution(name, writer.told.kept, float(results[name]), float(u), writer.told.samples)
-    sampler = writer.beside("eval")
-    experiment = Experiment(sampler.kernel, {p.name: at[0][p.name] for p in sampler.signature.inputs},
-                            draws(given.spreads, task.request.correlations))
-    found = sample(experiment, Sampling(SAMPLES, 0, COVERAGE), None, lambda done: None, SAMPLES).kept
-    return distribution(name, found, float(results[name]), float(u), SAMPLES)
+def picture_of(writer: Budgets, budget: Budget) -> Picture:
+    """The picture of the one output at the one point, with its budget."""
+    told = writer.told or sample(writer.experiment(budget.at, budget.spreads), Sampling(SAMPLES, 0, COVERAGE), None,
+                                 lambda done: None, SAMPLES)
+    (output,) = budget.outputs
+    return distribution(output.name, told.kept, output.value, output.u, told.samples)
 
 
 def distribution(name: str, samples: np.ndarray, value: float, u: float, drawn: int) -> Picture:

@@ -27,6 +27,7 @@ from adcli.propagate.coverage import probability
 from adcli.propagate.given import GivenPoint, Sampling, moments, require_degrees, uncertain, with_files
 from adcli.rows.stream import piped
 from adcli.task.request import Request
+from adcli.task.rules import require_fit
 from adcli.task.tasks import prepared
 
 if TYPE_CHECKING:
@@ -51,7 +52,6 @@ class PropagateOptions(ResultOptions):
     coverage: str | None = None
     shortest: bool = False
     concise: bool = False
-    plot: str | None = None
     covariance: tuple[str, ...] = ()
 
     def request(self, source: Source, wrt: list[str] | None, correlations: tuple[Correlation, ...],
@@ -66,8 +66,8 @@ class PropagateOptions(ResultOptions):
     @property
     def sampling(self) -> Sampling | None:
         """Sampling and coverage that are asked for."""
+        require_fit(self, "sampling")
         if self.monte_carlo is None:
-            self.refuse(["seed", "jobs", "shortest"], "needs ⟦--monte-carlo⟧ N")
             return None if self.coverage is None else Sampling(0, 0, probability(self.coverage))
         samples = None if isinstance(self.monte_carlo, str) else self.monte_carlo
         return Sampling(samples, self.seed, COVERAGE if self.coverage is None else probability(self.coverage), self.shortest)

@@ -67,12 +67,8 @@ class Dialect:
 def dialect(kind: str, options: ResultOptions, parquet: bool = False) -> Dialect:
     """The dialect of a table of this kind by the options. AdError where they contradict each other or have no meaning."""
     comma = options.decimal == ","
-    rows, delimited = ("Parquet" if parquet else "JSON"), kind != "ndjson" and not parquet
-    if not delimited:
-        options.refuse(["no_header", "columns"], f"is about CSV and TSV; a table of {rows} has names")
-        options.refuse(["decimal"], f"is about CSV and TSV; numbers of {rows} have a point")
-        if (options.form if options.form_known else "csv" if parquet else "json") != "csv":
-            options.refuse(["delimiter"], f"is about CSV, and the table is {rows}")
+    if parquet or kind == "ndjson":
+        require_fit(options, "Parquet" if parquet else "JSON")
     require_fit(options, "CSV and TSV")
     given = delimiter(options.delimiter, comma)
     other = given or (b";" if comma else b",")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from adcli.codegen.emission import EmitOptions
 from adcli.codegen.targets import TARGETS
-from adcli.input.settings import EMIT_OPTIONS, ResultOptions
+from adcli.input.settings import ResultOptions
 from adcli.lang.ir import LEVELS, Atom, Lit, Program, Values, has_tensors, substitute
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.passes.status import with_status
@@ -46,8 +46,6 @@ def emit(task: Task, options: ResultOptions, verb: Verb | None = None) -> None:
     verb = verb or task.verb
     assert options.emit is not None
     require_fit(options, "emit")
-    options.refuse([name for name in (*EMIT_OPTIONS, "fast_math") if name not in TARGETS[options.emit].options],
-                   f"has no effect on --emit {options.emit}")
     target = TARGETS[options.emit]
     program = wanted(task, options.status)
     point = task.seeds if options.abi == "casadi" and has_tensors(program) else {}

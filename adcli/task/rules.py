@@ -2,7 +2,7 @@
 
 A way is one thing that a command line can come to: a program that is written, points, rows, sums, bounds, or a verb of its own.
 Each has its rules, in the order in which they are looked at. An option that would do nothing is refused, and the reason follows
-its name; a rule without options is a whole message.
+its name; a rule without options is a whole message. Nothing refuses an option but a row of this table.
 """
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TEXTS, OF_TENSORS = "needs --format text, csv or json", "of tensors needs --form
 
 
 class Refusal(NamedTuple):
-    """Options that are refused where all that was said has these values, each one or one of several."""
+    """Options that are refused where all that was said has these values, each one, one of several, or one that passes a test."""
 
     options: str | tuple[str, ...]
     reason: str
@@ -42,6 +42,10 @@ NO_TARGET = (
     Refusal(but(EMIT_OPTIONS, "precision"), "needs --emit TARGET"))
 TAPE = Refusal("", "--tier tape is for programs of numbers", {"tensors": True, "tier": "tape"},
                "tensors and loops are compiled: leave it out")
+CSV_ONLY = "delimiter", "is about CSV, and the table is {way}"
+NAMED_ROWS = (Refusal("no_header columns", "is about CSV and TSV; a table of {way} has names"),
+              Refusal("decimal", "is about CSV and TSV; numbers of {way} have a point"))
+LOST = "against interval", "has no place beside what is written: add --format json"
 LOOK = (Refusal("size", "needs --plot", {"plot": None}),
         Refusal("theme", "needs --plot FILE.svg, .png or .pdf", {"plot": (None, "-")}))
 RULES: dict[str, tuple[Refusal, ...]] = {
@@ -49,7 +53,9 @@ RULES: dict[str, tuple[Refusal, ...]] = {
         Refusal(but(NUMBER_OPTIONS, "at"), "cannot be used with --emit, which writes a program"),
         Refusal("status", "has no derivative, which --abi casadi writes", {"abi": "casadi", "verb": "eval"}),
         Refusal("", "--abi casadi writes a function with its derivatives, so it goes with eval, not with {verb}",
-                {"abi": "casadi", "verb": tuple(VERBS)[1:]}, "write adcli eval … --emit library --abi casadi")),
+                {"abi": "casadi", "verb": tuple(VERBS)[1:]}, "write adcli eval … --emit library --abi casadi"),
+        *(Refusal(name, "has no effect on --emit {emit}", {"emit": tuple(t for t in TARGETS if name not in TARGETS[t].options)})
+          for name in (*EMIT_OPTIONS, "fast_math"))),
     "nothing emitted": (*NO_TARGET, Refusal("precision", "needs --emit TARGET")),
     "pattern": (
         Refusal("at", "cannot be used with --pattern, which shows no numbers", {"tensors": False}),
@@ -112,6 +118,8 @@ RULES: dict[str, tuple[Refusal, ...]] = {
     "CSV and TSV": (
         Refusal("delimiter", "and --input-format tsv cannot be used together", {"input_format": "tsv"}),
         Refusal("columns", "names the columns of a table without a header: add --no-header", {"no_header": False})),
+    "JSON": (*NAMED_ROWS, Refusal(*CSV_ONLY, {"form_known": False}), Refusal(*CSV_ONLY, {"form": "csv".__ne__})),
+    "Parquet": (*NAMED_ROWS, Refusal(*CSV_ONLY, {"form_known": True, "form": "csv".__ne__})),
     "propagate at points": (
         *LOOK, Refusal("wrt", "is for rows and --emit; at points, inputs with a spread are uncertain"),
         *NO_TARGET, Refusal("precision", "needs --emit TARGET"),
@@ -122,6 +130,7 @@ RULES: dict[str, tuple[Refusal, ...]] = {
         Refusal("", "{asked} " + POINTS, {"form": TABLE_FORMATS})),
     "propagate in parts": (Refusal("coverage", "cannot be used with --engine, or with tables in parts"),),
     "propagate without values": (Refusal(SAMPLES, "needs a table: --data FILE, or values of an input, ⟦--at⟧ x=@FILE"),),
+    "sampling": (Refusal("seed jobs shortest", "needs ⟦--monte-carlo⟧ N", {"monte_carlo": None}),),
     "solve": (
         *NO_TARGET, Refusal("precision", "needs --emit TARGET"),
         Refusal("sensitivities", "needs --emit TARGET: at points they are always there"),
@@ -130,7 +139,10 @@ RULES: dict[str, tuple[Refusal, ...]] = {
         *LOOK,
         Refusal("f_scale", "needs a robust loss: --loss huber", {"loss": "linear"}),
         Refusal("coverage", "is of bands and intervals: add --predict, --interval or --plot",
-                {"predict": None, "plot": None, "interval": None})),
+                {"predict": None, "plot": None, "interval": None}),
+        Refusal(*LOST, {"form": "program"}), Refusal(*LOST, {"predict": bool, "form": ("text", "csv", "tsv")}),
+        Refusal("predict", "has no place in a program: add --format json", {"form": "program"})),
+    "log density": (Refusal("sigma f_scale", "has no effect with a log density: its scale is in the expression"),),
     "fit without a table": (Refusal(but(ROW_OPTIONS, "jobs"), ROWS),),
     "check": (*LOOK, Refusal("symbol returns time_limit", "says more of ⟦--against⟧, which is not given", {"against": None}),),
     "draw": (
@@ -140,6 +152,7 @@ RULES: dict[str, tuple[Refusal, ...]] = {
         Refusal("cotangent", "is no seed of ⟦--stage⟧ {stage}", {"stage": "forward"})),
     "plot": (
         Refusal("fmt", "needs --format csv", {"form": ("text", "svg", "png", "pdf")}),
+        Refusal("derivatives", "and --against cannot be used together", {"against": bool}),
         Refusal("theme", "needs a file: -o picture.svg, .png or .pdf", {"form": ("text", "csv")}),
         Refusal("data right title size", "has no effect on --format csv, the numbers of the curves", {"form": "csv"}),
         Refusal((*SAMPLES, "na", "missing"), "needs a table: --data FILE", {"data": ()})),
@@ -153,12 +166,20 @@ RULES: dict[str, tuple[Refusal, ...]] = {
 
 def require_fit(options: Options, way: str, tensors: bool = False) -> None:
     """AdError for the first rule of a way that is broken."""
-    said = {**vars(options), "tensors": tensors, "summed": getattr(options, "summed", False),
+    said = {**vars(options), "way": way, "tensors": tensors, "summed": getattr(options, "summed", False),
             "derived": getattr(options, "stage", None) in ("forward", "reverse"),
             "total": "--sum" if getattr(options, "sum", False) else "--mean",
             "asked": f"--format {options.form}" if options.given("form") else f"-o {options.output}"}
     for refused, reason, where, help in RULES[way]:
-        if all(said[name] == value or (isinstance(value, tuple) and said[name] in value) for name, value in where.items()):
-            if not refused:
-                raise AdError(reason.format_map(said), help=help and help.format_map(said))
-            options.refuse(refused.split() if isinstance(refused, str) else refused, reason.format_map(said))
+        if not all(holds(value, said[name]) for name, value in where.items()):
+            continue
+        if not refused:
+            raise AdError(reason.format_map(said), help=help and help.format_map(said))
+        for name in refused.split() if isinstance(refused, str) else refused:
+            if (given := next((t for t in options.typed if t.parameter == name), None)) is not None:
+                raise AdError(f"{given.spelling} {reason.format_map(said)}")
+
+
+def holds(wanted: object, value: object) -> bool:
+    """Test of a value: it is the one wanted, one of those, or passes the test."""
+    return bool(wanted(value)) if callable(wanted) else wanted == value or (isinstance(wanted, tuple) and value in wanted)
