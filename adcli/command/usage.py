@@ -46,8 +46,8 @@ class Option(Completed, click.Option):
     the help shows defaults."""
 
     def __init__(self, *args: Any, group: str = OTHER, **attributes: Any) -> None:
-        flag = attributes.keys().isdisjoint(("metavar", "type"))
-        super().__init__(*args, **{"is_flag": flag, "show_default": "default" in attributes, **attributes})
+        own = {"is_flag": True} if attributes.keys().isdisjoint(("metavar", "type")) else {}
+        super().__init__(*args, **{**own, "show_default": "default" in attributes, **attributes})
         self.group = group
 
 
