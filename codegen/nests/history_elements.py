@@ -32,7 +32,7 @@ class HistoryElements:
 
     def __init__(self, e: Equation[Recurrence]) -> None:
         self.loop = e
-        self.touched: defaultdict[Atom, list[tuple[Equation[Comprehension], tuple[Subscript, ...]]]] = defaultdict(list)
+        self.touched: defaultdict[Atom, list[tuple[Equation, tuple[Subscript, ...]]]] = defaultdict(list)
         self.writers: defaultdict[Atom, list[Boxed]] = defaultdict(list)
         self.in_memory: set[Atom] = set()
         for s in whole_statements(e):
