@@ -118,7 +118,7 @@ class Inspection:
         told = View("check", record(check, summary, float), text_report(check, summary), html_report(check, summary), tuple(said))
         if not plotted:
             return told
-        from adcli.check.report import picture
+        from adcli.check.pictured import picture
         return beside(told, picture(check))
 
     def why(self, at: Values | None = None, /, *, of: OneOrMore = None, wrt: OneOrMore = None, mode: str = "reverse",
