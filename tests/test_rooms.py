@@ -57,7 +57,8 @@ TESTED_AS = {
     "lang/sizes/test_in_bounds.py": ("lang/sizes/binding",),
     "lang/ir/test_primitives.py": (
         "lang/ir/rule_programs", "lang/ir/special_*", "lang/ir/table_sum", "lang/formulas/*"),
-    "codegen/modules/test_runtime.py": ("codegen/nests/*", "codegen/loops/*", "codegen/modules/*", "codegen/rows/frames"),
+    "codegen/modules/test_runtime.py": (
+        "codegen/nests/*", "codegen/schedules/*", "codegen/loops/*", "codegen/modules/*", "codegen/llvm_ir/frames"),
     "codegen/modules/test_matrices.py": ("codegen/matrices/*",),
     "codegen/c/test_array_functions.py": (
         "codegen/c/loop_nests", "codegen/c/matrix_functions", "codegen/c/plan", "codegen/library/standalone"),
@@ -69,7 +70,7 @@ TESTED_AS = {
                                                 "codegen/scripts/rust", "codegen/scripts/matlab"),
     "codegen/rows/test_tiers.py": ("codegen/rows/tier_up",),
     "codegen/rows/test_interpreted.py": ("codegen/rows/compiled",),
-    "codegen/builtins/test_direct.py": ("codegen/builtins/calls", "codegen/builtins/layout", "codegen/rows/translator"),
+    "codegen/builtins/test_direct.py": ("codegen/builtins/calls", "codegen/builtins/layout", "codegen/llvm_ir/translator"),
     # What only commands reach.
     "test_programs.py": ("lang/passes/pipeline",),
     "adcli/api/test_function.py": ("codegen/machine/workers",),

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from adcli.from_python.arrays import MOST_WRITTEN_OUT
-from adcli.from_python.module import Closed
 from adcli.from_python.expressions import subscripts_of
+from adcli.from_python.module import Closed
 from adcli.from_python.statements import PythonStatements
 from adcli.from_python.values import Array, Several, first_of, known, stacked, whole
 from adcli.lang.ir.affine import Affine, affine, bounds, exact_quotient, floor, never_negative, remainder

@@ -21,10 +21,10 @@ import ast
 
 from adcli.codegen.builtins import layout
 from adcli.codegen.builtins.layout import API, ENTRIES, NAME, OBJECTS, PLAN
+from adcli.codegen.llvm_ir.translator import Translator, Typed, functions
 from adcli.codegen.machine.kernel import CACHE_LINE
 from adcli.codegen.rows.instructions import bits
 from adcli.codegen.rows.llvm import head
-from adcli.codegen.rows.translator import Translator, Typed, functions
 from adcli.lang.operations.precision import DOUBLE, FIRST_TOO_LARGE, Precision
 
 MOST_PAIRS = 4096

@@ -18,7 +18,7 @@ from adcli.codegen.nests.joint_loops import EACH, SCATTER, TOTAL, groups
 from adcli.codegen.nests.layout import elements
 from adcli.codegen.nests.recurrences import StepLoop
 from adcli.codegen.nests.row_sweeps import one_statement
-from adcli.codegen.nests.schedule import writes_fixed
+from adcli.codegen.schedules.schedule import writes_fixed
 from adcli.lang.ir import Atom, Equation, Lit, Var, shape_of, substitute
 from adcli.lang.ir.affine import Affine, Index, affine, linear, never_negative, slope
 from adcli.lang.ir.errors import AdError

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from adcli.codegen.llvm_ir.frames import FunctionWriter
 from adcli.codegen.loops.addresses import Machine
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import EntryPoint
@@ -24,10 +25,9 @@ from adcli.codegen.nests.invariants import invariants_outside
 from adcli.codegen.nests.joint_loops import joinable, side_by_side
 from adcli.codegen.nests.layout import conditions_of, homes, placed, plain, size_parameters, work_slots
 from adcli.codegen.nests.recurrences import StepLoop
-from adcli.codegen.nests.schedule_cost import cost
 from adcli.codegen.nests.steps import ModuleStep, divided, of_its_own
-from adcli.codegen.rows.frames import FunctionWriter
 from adcli.codegen.rows.llvm import Module
+from adcli.codegen.schedules.cost import cost
 from adcli.lang.ir import Lit, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, Product, atoms, text
 from adcli.lang.ir.errors import AdError

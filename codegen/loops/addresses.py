@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from adcli.codegen.llvm_ir.frames import FunctionWriter, Placed
 from adcli.codegen.loops.thread_pool import ThreadPool
 from adcli.codegen.machine.kernel import CACHE_LINE
 from adcli.codegen.machine.veclib import Library
-from adcli.codegen.nests.schedule import Schedule
-from adcli.codegen.rows.frames import FunctionWriter, Placed
 from adcli.codegen.rows.instructions import Instructions, stack, vector
+from adcli.codegen.schedules.schedule import Schedule
 from adcli.lang.ir import Atom, Equation, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, slope, without
 from adcli.lang.operations.comprehension import Read, Subscript

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from adcli.codegen.loops.copies import Copies
 from adcli.codegen.loops.quotients import TOGETHER, quotients, reciprocal, suits
-from adcli.codegen.nests.schedule import STILL, STRIDED, IndexPower, indices, movement
 from adcli.codegen.rows.instructions import vector
+from adcli.codegen.schedules.schedule import STILL, STRIDED, IndexPower, indices, movement
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, affine, slope, substituted
 from adcli.lang.ir.primitives import INDEX_POWER

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
+from adcli.codegen.llvm_ir.frames import FunctionWriter, Placed
 from adcli.codegen.loops.copies import Copies
-from adcli.codegen.nests.schedule import Schedule, StepBlock
-from adcli.codegen.rows.frames import FunctionWriter, Placed
+from adcli.codegen.schedules.schedule import Schedule, StepBlock
 from adcli.lang.ir.affine import Index
 
 BOX = 1024

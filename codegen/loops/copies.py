@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from adcli.codegen.llvm_ir.frames import Placed
 from adcli.codegen.loops.gathers import Gathers
-from adcli.codegen.nests.schedule import GROUP, LONG_SUM, PIECE
-from adcli.codegen.rows.frames import Placed
+from adcli.codegen.schedules.schedule import GROUP, LONG_SUM, PIECE
 from adcli.lang.ir import Var
 from adcli.lang.ir.affine import Index
 from adcli.lang.operations.comprehension import Range, Read

@@ -4,10 +4,10 @@ Lanes behind the end of the vectorised index touch nothing and are 1.
 """
 from __future__ import annotations
 
+from adcli.codegen.llvm_ir.frames import Placed
 from adcli.codegen.loops.addresses import Addresses
-from adcli.codegen.nests.schedule import CONSECUTIVE, indices, movement
-from adcli.codegen.rows.frames import Placed
 from adcli.codegen.rows.instructions import suffix, vector
+from adcli.codegen.schedules.schedule import CONSECUTIVE, indices, movement
 from adcli.lang.ir import Atom, Var
 from adcli.lang.ir.affine import affine
 from adcli.lang.operations.comprehension import Read, Subscript

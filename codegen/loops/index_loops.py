@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from adcli.codegen.llvm_ir.frames import Placed
 from adcli.codegen.loops.addresses import Environment
 from adcli.codegen.loops.boxes import Boxes
-from adcli.codegen.nests.schedule import Schedule, indices
-from adcli.codegen.rows.frames import Placed
 from adcli.codegen.rows.instructions import vector
+from adcli.codegen.schedules.schedule import Schedule, indices
 from adcli.lang.ir import Equation
 from adcli.lang.ir.affine import Affine, Index, affine, greatest, linear, slope, without
 

@@ -16,8 +16,8 @@ from adcli.codegen.loops.index_loops import FEWER_BLOCKS
 from adcli.codegen.loops.nest_writer import NestWriter
 from adcli.codegen.nests.joint_loops import SCATTER, TOTAL, joinable
 from adcli.codegen.nests.row_sweeps import SweptResult, one_statement
-from adcli.codegen.nests.schedule import Schedule
 from adcli.codegen.nests.steps import ModuleStep
+from adcli.codegen.schedules.schedule import Schedule
 from adcli.lang.ir import Equation, Var
 from adcli.lang.ir.affine import Affine
 from adcli.lang.operations.comprehension import NEUTRAL, Range

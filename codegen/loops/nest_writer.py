@@ -15,15 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from adcli.codegen.llvm_ir.frames import Placed
 from adcli.codegen.loops.addresses import Environment
 from adcli.codegen.loops.bodies import BodyWriter
 from adcli.codegen.loops.boxes import within_block
 from adcli.codegen.loops.index_loops import IndexLoops
 from adcli.codegen.loops.packing import in_pieces
 from adcli.codegen.nests.row_sweeps import ELEMENTS, ROW_SUM, RowSweep, one_nest
-from adcli.codegen.nests.schedule import GATHERED, Schedule, indices, movement
-from adcli.codegen.rows.frames import Placed
 from adcli.codegen.rows.instructions import Instructions, suffix, vector
+from adcli.codegen.schedules.schedule import GATHERED, Schedule, indices, movement
 from adcli.lang.ir import Atom, Equation, Lit
 from adcli.lang.ir.affine import Index
 from adcli.lang.ir.primitives import TABLE

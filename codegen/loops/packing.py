@@ -15,7 +15,7 @@ from functools import partial
 
 from adcli.codegen.loops.bodies import BodyWriter
 from adcli.codegen.loops.index_loops import IndexLoops
-from adcli.codegen.nests.schedule import BAND
+from adcli.codegen.schedules.schedule import BAND
 from adcli.lang.operations.comprehension import Range, Read
 
 

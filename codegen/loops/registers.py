@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from adcli.codegen.llvm_ir.frames import Placed
 from adcli.codegen.loops.addresses import Environment
 from adcli.codegen.loops.bodies import BodyValue, BodyWriter
 from adcli.codegen.loops.nest_writer import NestWriter
 from adcli.codegen.nests.recurrences import Place, StepLoop, place
-from adcli.codegen.nests.schedule import Schedule
-from adcli.codegen.rows.frames import Placed
+from adcli.codegen.schedules.schedule import Schedule
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import AffineAtom, affine, greatest, least
 from adcli.lang.ir.primitives import TABLE

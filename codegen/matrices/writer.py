@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+from adcli.codegen.llvm_ir.translator import Translator, Typed
+from adcli.codegen.llvm_ir.translator import functions as parsed
 from adcli.codegen.loops.addresses import Addresses, Environment
 from adcli.codegen.matrices.algorithms import ALGORITHMS, TINY
-from adcli.codegen.nests.schedule import Schedule
 from adcli.codegen.nests.steps import ModuleStep
 from adcli.codegen.rows.instructions import bits
-from adcli.codegen.rows.translator import Translator, Typed
-from adcli.codegen.rows.translator import functions as parsed
+from adcli.codegen.schedules.schedule import Schedule
 from adcli.lang.evaluate.decompositions import PADE, PADE_NORM
 from adcli.lang.evaluate.small_matrices import SMALL
 from adcli.lang.ir import Equation, Lit, Var, shape_of

@@ -12,7 +12,7 @@ from math import inf, prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from adcli.codegen.rows.frames import FunctionWriter
+from adcli.codegen.llvm_ir.frames import FunctionWriter
 from adcli.lang.evaluate import FLOAT
 from adcli.lang.evaluate.decompositions import SMALL_EXPONENT
 from adcli.lang.evaluate.matrices import in_doubles, written_matrices

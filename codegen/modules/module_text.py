@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from adcli.codegen.llvm_ir.frames import FunctionWriter
 from adcli.codegen.loops.addresses import Environment
 from adcli.codegen.loops.boxes import each_box
 from adcli.codegen.loops.joint_writer import JointLoop, JointWriter
@@ -20,10 +21,9 @@ from adcli.codegen.modules.module import FLAG, TensorModule, laid_out, shareable
 from adcli.codegen.modules.sequence import StepCall, in_blocks_of_rows, loop, main, tensor_at
 from adcli.codegen.nests.recurrences import StepLoop, in_registers, neutral, used_outside
 from adcli.codegen.nests.row_sweeps import RowSweep
-from adcli.codegen.nests.schedule import Schedule, indices
-from adcli.codegen.nests.schedule_search import schedules
 from adcli.codegen.nests.steps import ModuleStep
-from adcli.codegen.rows.frames import FunctionWriter
+from adcli.codegen.schedules.schedule import Schedule, indices
+from adcli.codegen.schedules.search import schedules
 from adcli.lang.ir import Equation, Lit, Program, Var
 from adcli.lang.operations.comprehension import NEUTRAL, Comprehension
 from adcli.lang.operations.precision import DOUBLE, Precision, placing_constants

@@ -25,9 +25,9 @@ from adcli.codegen.modules.sequence import EVERYTHING
 from adcli.codegen.modules.sweeps import Sweeps
 from adcli.codegen.nests.recurrences import StepLoop
 from adcli.codegen.nests.row_blocks import RowBlocks
-from adcli.codegen.nests.schedule import Schedule
-from adcli.codegen.nests.schedule_cost import cost
 from adcli.codegen.nests.steps import ModuleStep, of_its_own
+from adcli.codegen.schedules.cost import cost
+from adcli.codegen.schedules.schedule import Schedule
 from adcli.lang.ir import Atom, Equation, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.operations.comprehension import Comprehension, Read

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from adcli.codegen.nests.schedule import indices
+from adcli.codegen.schedules.schedule import indices
 from adcli.lang.ir import Atom, Equation, Program
 from adcli.lang.ir.affine import affine
 from adcli.lang.operations.comprehension import Comprehension, Read

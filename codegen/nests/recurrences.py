@@ -14,8 +14,8 @@ from typing import TypeVar
 
 from adcli.codegen.nests.fusion import fused, in_machine_terms, needed
 from adcli.codegen.nests.history_elements import covers, history_elements
-from adcli.codegen.nests.schedule import writes_fixed
-from adcli.codegen.nests.schedule_search import reads_inside
+from adcli.codegen.schedules.schedule import writes_fixed
+from adcli.codegen.schedules.search import reads_inside
 from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, floor, substituted
 from adcli.lang.ir.build import Builder

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 
-from adcli.codegen.nests.schedule import Schedule, StepBlock, indices
+from adcli.codegen.schedules.schedule import Schedule, StepBlock, indices
 from adcli.lang.ir import Equation, Var
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.operations.comprehension import Comprehension, Subscript

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 from adcli.codegen.nests.joint_loops import EACH, TOTAL, joinable
 from adcli.codegen.nests.row_blocks import RowStep, Touched
-from adcli.codegen.nests.schedule import Schedule, StepBlock
+from adcli.codegen.schedules.schedule import Schedule, StepBlock
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
 from adcli.lang.ir.primitives import TABLE

@@ -20,10 +20,10 @@ from adcli.codegen.nests.recurrences import (
 )
 from adcli.codegen.nests.row_blocks import RowBlocks, RowStep, in_row_blocks
 from adcli.codegen.nests.row_sweeps import RowSweep, in_sweeps
-from adcli.codegen.nests.schedule import Schedule, StepBlock, indices
-from adcli.codegen.nests.schedule_search import schedules
 from adcli.codegen.nests.stepwise import PLAIN, SUM, StepPart, step_parts
 from adcli.codegen.rows.parts import PART_SIZE
+from adcli.codegen.schedules.schedule import Schedule, StepBlock, indices
+from adcli.codegen.schedules.search import schedules
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, floor, greatest, least, substituted
 from adcli.lang.operations.comprehension import NEUTRAL, Comprehension, Range, Read, atoms_in, covers

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from adcli.codegen.nests.schedule import Schedule, indices
+from adcli.codegen.schedules.schedule import Schedule, indices
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.operations.comprehension import Comprehension, Subscript, fixed_indices

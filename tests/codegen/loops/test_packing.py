@@ -8,7 +8,7 @@ import pytest
 from adcli.codegen.modules import plans
 from adcli.codegen.modules.runtime import TensorKernel, compile_tensors
 from adcli.codegen.nests import schedule_search, steps
-from adcli.codegen.nests.schedule import Schedule
+from adcli.codegen.schedules.schedule import Schedule
 from adcli.lang.lower.frontend import parse
 from adcli.lang.operations.precision import DOUBLE, SINGLE, Precision
 from native_tensors import assert_same_bits

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
-from adcli.codegen.nests.schedule import CONSECUTIVE, LONG_SUM, STILL, Schedule, indices, movement
+from adcli.codegen.schedules.schedule import CONSECUTIVE, LONG_SUM, STILL, Schedule, indices, movement
 from adcli.lang.ir import shape_of
 from adcli.lang.ir.affine import Affine, Index, bounds
 from adcli.lang.operations.comprehension import Read

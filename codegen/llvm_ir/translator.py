@@ -10,7 +10,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
-from adcli.codegen.rows.frames import FunctionWriter
+from adcli.codegen.llvm_ir.frames import FunctionWriter
 
 ARITHMETIC = {ast.Add: ("add", operator.add), ast.Sub: ("sub", operator.sub), ast.Mult: ("mul", operator.mul),
               ast.FloorDiv: ("sdiv", operator.floordiv), ast.Div: ("div", operator.truediv), ast.Mod: ("srem", operator.mod),

@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from adcli.codegen.nests.schedule import (
+from adcli.codegen.schedules.cost import per_point
+from adcli.codegen.schedules.schedule import (
     CONSECUTIVE,
     GATHERED,
     STILL,
@@ -28,7 +29,6 @@ from adcli.codegen.nests.schedule import (
     movement,
     writes_fixed,
 )
-from adcli.codegen.nests.schedule_cost import per_point
 from adcli.lang.ir import Atom, Equation, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine, linear, slope, substituted, without
 from adcli.lang.ir.primitives import INDEX_POWER
