@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pycparser import c_ast as c
 
-from adcli.from_c.expressions import FLIPPED, LOAD, OPERATORS, STORE, CExpressions
+from adcli.from_c.expressions import FLIPPED, LOAD, OPERATORS, STORE, CExpressions, Pointer
 from adcli.from_c.text import Kind
 from adcli.from_c.tree import COUNTING, CFile, names, root, walk
 from adcli.lang.ir.errors import AdError
@@ -19,7 +19,11 @@ class CBody(CExpressions):
     def function(self, d: c.FuncDef) -> ast.FunctionDef:
         """The function with what it stores as a result."""
         assert self.signature is not None
-        body = self.block(d.body.block_items or [])
+        self.moving = {n.name for m in walk(d.body) if isinstance(m, c.Assignment | c.UnaryOp) and isinstance(
+            n := m.lvalue if isinstance(m, c.Assignment) else m.expr, c.ID) and getattr(m, "op", "") in (*COUNTING, "+=", "-=")}
+        moved = [(p, k) for p, k in self.signature.params.items() if k.dims and p in self.moving]
+        body = [self.put(s, d.decl) for p, k in moved for s in self.placed(p, Pointer(self.signature.same.get(p, p), k), k, True)]
+        body += self.block(d.body.block_items or [])
         if self.signature.outs and not (body and isinstance(body[-1], ast.Return)):
             body.append(self.returned(None))
         params = d.decl.type.args.params if d.decl.type.args else []
@@ -68,74 +72,101 @@ class CBody(CExpressions):
         if isinstance(d.type, c.PtrDecl):
             if d.init is None:
                 raise self.fault(d, "a pointer that is set later cannot be read", "write x[i] in its place")
-            p = self.pointer(d.init)
-            made: list[ast.stmt] = []
-            place = "by" if p.by is not None else "offset"
-            if (at := getattr(p, place)) is not None:
-                local = self.declare(f"{d.name}_at", Kind(True))
-                made = [ast.Assign([self.name(local.name, True)], at)]
-                p = p._replace(**{place: self.name(local.name)})
-            self.declare(d.name, Kind(kind.whole, (None,)), p)
-            return made
+            return self.placed(d.name, self.pointer(d.init), kind, d.name in self.moving)
         if "static" in d.storage and self.signature and d.name in stores(self.file.definitions[self.signature.name].body):
             raise self.fault(d, f"'{d.name}' has another value in the next call", "pass it in, or declare it without static")
         if kind.dims:
-            value = self.array(d, kind)
-        elif d.init is None:
+            if d.init and kind.dims[0] is None:
+                kind = kind._replace(dims=(c.Constant("int", str(len(d.init.exprs)), d.coord), *kind.dims[1:]))
+        elif d.init is None and kind.fields is None:
             self.declare(d.name, kind)
             return []
-        else:
-            init = d.init.exprs[0] if isinstance(d.init, c.InitList) else d.init
-            value = self.as_kind(self.value(init), init, kind)
+        value = self.unset(kind, kind.dims) if d.init is None else self.filled(d.init, kind.dims, kind)
         local = self.declare(d.name, kind)
         return [ast.Assign([self.name(local.name, True)], value)]
 
-    def array(self, d: c.Decl, kind: Kind) -> ast.expr:
-        """The first value of an array that is declared."""
-        if d.init is None:
-            return self.call("c.unset", [ast.Tuple([self.value(x) for x in kind.dims], LOAD)])
-        return self.call("numpy.array", [self.filled(d.init, kind.dims, kind, d)])
+    def placed(self, name: str, p: Pointer, kind: Kind, moves: bool) -> list[ast.stmt]:
+        """A pointer by the array that it points into, and a whole number that says where."""
+        over_rows = bool(p.before) and p.offset is not None
+        at = (p.by if over_rows else p.offset) or (ast.Constant(0) if moves else None)
+        made: list[ast.stmt] = []
+        if at is not None:
+            local = self.declare(f"{name}_at", Kind(True))
+            made = [ast.Assign([self.name(local.name, True)], at)]
+            p = p._replace(by=self.name(local.name)) if over_rows else p._replace(offset=self.name(local.name))
+        self.declare(name, kind._replace(dims=(None, *kind.dims[1:])), p)
+        return made
 
-    def filled(self, init: c.Node, dims: tuple[Any, ...], kind: Kind, d: c.Decl) -> ast.expr:
-        """A list of elements, zeros for those that are not given."""
+    def unset(self, kind: Kind, dims: tuple[Any, ...]) -> ast.expr:
+        """The first value of what has none: of a struct that of its fields."""
+        if kind.fields is None:
+            return self.call("c.unset", [ast.Tuple([self.value(x) for x in dims], LOAD)])
+        each = {name: self.unset(k, (*dims, *k.dims)) for name, k in kind.fields.items()}
+        return ast.Dict([ast.Constant(name) for name in each], [*each.values()])
+
+    def filled(self, init: c.Node, dims: tuple[Any, ...], kind: Kind) -> ast.expr:
+        """The value of a list of elements, zeros for those that are not given; a struct has those of its fields."""
+        if kind.fields is not None and (dims or isinstance(init, c.InitList)):
+            return self.of_fields(init, dims, kind)
         if not dims:
-            return self.as_kind(self.value(init), init, kind)
+            init = init.exprs[0] if isinstance(init, c.InitList) and init.exprs else init
+            return ast.Constant(0) if isinstance(init, c.InitList) else self.as_kind(self.value(init), init, kind)
+        return self.call("numpy.array", [ast.List([self.filled(x, dims[1:], kind) for x in self.items(init, dims)], LOAD)])
+
+    def items(self, init: c.Node, dims: tuple[Any, ...]) -> list[c.Node]:
+        """The elements of a list, with empty ones for those that are not given."""
         if not isinstance(init, c.InitList) or any(isinstance(x, c.NamedInitializer) for x in init.exprs) or (
                 len(dims) > 1 and not all(isinstance(x, c.InitList) for x in init.exprs) and not zero(init)):
             raise self.fault(init, "these elements cannot be read", "write a list for each row: {{1.0, 2.0}, {3.0, 4.0}}")
-        items = [] if zero(init) else [self.filled(x, dims[1:], kind, d) for x in init.exprs]
-        count = len(items) if dims[0] is None else self.constant(dims[0])
-        empty = c.InitList([])
-        empty.coord = init.coord
-        rest = [self.filled(empty, dims[1:], kind, d) if len(dims) > 1 else ast.Constant(0)
-                for _ in range(count - len(items))]
-        return ast.List([*items, *rest], LOAD)
+        given = [] if zero(init) else init.exprs
+        return [*given, *(c.InitList([], init.coord) for _ in range(self.constant(dims[0]) - len(given)))]
 
-    def stays(self, target: c.Node, n: c.Node) -> None:
-        """AdError where a pointer moves."""
-        if isinstance(target, c.ID) and (self.local(target).at or self.local(target).kind.dims):
-            raise self.fault(n, "a pointer that moves cannot be read", f"write {target.name}[i] with an index that moves")
+    def of_fields(self, init: c.Node, dims: tuple[Any, ...], kind: Kind) -> ast.expr:
+        """The fields of a struct, of an array of structs those of each."""
+        assert kind.fields is not None
+        if dims:
+            rows = [x.exprs if isinstance(x, c.InitList) else [x] for x in self.items(init, dims)]
+            given = {name: c.InitList([r[k] if k < len(r) else c.InitList([], init.coord) for r in rows], init.coord)
+                     for k, name in enumerate(kind.fields)}
+        else:
+            given = dict((x.name[0].name, x.expr) if isinstance(x, c.NamedInitializer) else (name, x)
+                         for name, x in zip(kind.fields, init.exprs, strict=False))
+        empty = c.InitList([], init.coord)
+        values = [self.filled(given.get(name, empty), (*dims, *k.dims), k) for name, k in kind.fields.items()]
+        return ast.Dict([ast.Constant(name) for name in kind.fields], values)
+
+    def target(self, n: c.Node) -> Any:
+        """What an assignment changes: of a pointer the place where it is."""
+        if not (isinstance(n, c.ID) and (self.local(n).at or self.local(n).kind.dims) and not self.one(self.pointer(n))):
+            return self.element(n, STORE)
+        p = self.pointer(n)
+        at = p.by or p.offset
+        if not isinstance(at, ast.Name):
+            raise self.fault(n, "this array is no pointer", f"write {n.name}[i] with an index that moves")
+        return self.name(at.id, True)
 
     def do_Assignment(self, n: c.Assignment) -> list[ast.stmt]:
-        self.stays(n.lvalue, n)
-        whole, value = self.whole(n.lvalue), self.value(n.rvalue)
-        target = self.element(n.lvalue, STORE)
-        op = n.op[:-1]
+        op, moving = n.op[:-1], isinstance(n.lvalue, c.ID) and self.kind_of(n.lvalue).dims != ()
+        if moving and not op:
+            raise self.fault(n, "a pointer that gets another array cannot be read", "declare one for each: const double *p = y;")
+        target = self.target(n.lvalue)
+        whole, value = moving or self.whole(n.lvalue), self.value(n.rvalue)
         if not op:
             return [ast.Assign([target], self.as_kind(value, n.rvalue, Kind(whole)))]
         if op in OPERATORS and not (whole and (op == "/" or not self.whole(n.rvalue))):
-            return [ast.AugAssign(target, OPERATORS[op](), value)]
-        made = self.arithmetic(op, self.value(n.lvalue), value, whole and self.whole(n.rvalue), n)
+            made = ast.AugAssign(target, OPERATORS[op](), value)
+            made.whole = whole   # type: ignore[attr-defined]
+            return [made]
+        found = self.arithmetic(op, self.value(n.lvalue), value, whole and self.whole(n.rvalue), n)
         if whole and not self.whole(n.rvalue):
-            made = self.call("builtins.int", [made])
-        return [ast.Assign([target], made)]
+            found = self.call("builtins.int", [found])
+        return [ast.Assign([target], found)]
 
     def do_UnaryOp(self, n: c.UnaryOp) -> list[ast.stmt]:
         if n.op not in COUNTING:
             return self.do_expression(n)
-        self.stays(n.expr, n)
         kind = ast.Add() if n.op[-1] == "+" else ast.Sub()
-        return [ast.AugAssign(self.element(n.expr, STORE), kind, ast.Constant(1))]
+        return [ast.AugAssign(self.target(n.expr), kind, ast.Constant(1))]
 
     def do_expression(self, n: c.Node) -> list[ast.stmt]:
         if not (isinstance(n, c.Cast) and getattr(n.to_type.type.type, "names", []) == ["void"]):
@@ -244,11 +275,43 @@ class CBody(CExpressions):
         return made
 
     def do_While(self, n: c.While) -> list[ast.stmt]:
+        match n.cond:
+            case c.UnaryOp(op="p--", expr=c.ID() as left) | c.BinaryOp(op=">", left=c.UnaryOp(
+                    op="p--", expr=c.ID() as left), right=c.Constant(value="0")) if left.name not in names([n.stmt]):
+                over, body = self.call("builtins.range", [self.value(left)]), self.turn(n.stmt, []) or [ast.Pass()]
+                return [self.put(ast.For(self.name(f"{left.name}_left", True), over, body, []), n.cond),
+                        ast.Assign([self.element(left, STORE)], ast.Constant(-1))]
         return [self.put(ast.While(self.condition(n.cond), self.turn(n.stmt, []), []), n.cond)]
 
     def do_DoWhile(self, n: c.DoWhile) -> list[ast.stmt]:
         leave: list[ast.stmt] = [self.put(ast.If(self.condition(n.cond), [ast.Pass()], [ast.Break()]), n.cond)]
         return [self.put(ast.While(ast.Constant(1), [*self.turn(n.stmt, leave), *leave], []), n.cond)]
+
+    def do_Switch(self, n: c.Switch) -> list[ast.stmt]:
+        """The cases as choices, each to the end of those that it falls through to."""
+        cases: list[tuple[list[c.Node], list[c.Node]]] = []
+        for x in n.stmt.block_items or []:
+            labels = [x.expr if isinstance(x, c.Case) else None] if isinstance(x, c.Case | c.Default) else []
+            if cases and cases[-1][1] == [] and labels:
+                cases[-1][0].extend(labels)
+            elif labels:
+                cases.append((labels, []))
+            cases[-1][1].extend(x.stmts or [] if labels else [x])
+        made: list[ast.stmt] = []
+        for k in range(len(cases) - 1, -1, -1):
+            body = [m for _, each in cases[k:] for m in each]
+            end = next((i for i, m in enumerate(body) if isinstance(m, c.Break | c.Return | c.Continue)), len(body))
+            body = body[:end + (end < len(body) and not isinstance(body[end], c.Break))]
+            if (b := next((m for x in body for m in inside(x) if isinstance(m, c.Break)), None)) is not None:
+                raise self.fault(b, "'break' under a condition in a 'switch' cannot be read", "write if and else")
+            tests: list[ast.expr] = [ast.Compare(self.value(n.cond), [ast.Eq()], [self.value(x)]) for x in cases[k][0] if x]
+            arm = self.block(body) or [ast.Pass()]
+            if None in cases[k][0]:
+                made = arm
+            else:
+                test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
+                made = [self.put(ast.If(test, arm, made), n.cond)]
+        return made
 
     def do_Break(self, n: c.Break) -> list[ast.stmt]:
         return [ast.Break()]
@@ -257,13 +320,21 @@ class CBody(CExpressions):
         return [*(self.steps[-1] or []), ast.Continue()]
 
 
-INSTEAD = {"Switch": "write if and else", "Goto": "write a loop, or if and else"}
+INSTEAD = {"Goto": "write a loop, or if and else"}
 
 
 def zero(init: c.InitList) -> bool:
     """True for {0}, and for {} with nothing in it."""
     return not init.exprs or (len(init.exprs) == 1 and isinstance(init.exprs[0], c.Constant)
                               and init.exprs[0].value.strip("0.fFlL") == "")
+
+
+def inside(n: c.Node) -> Iterator[c.Node]:
+    """A statement and those in it, without those of loops and of a `switch` in it."""
+    yield n
+    if not isinstance(n, c.For | c.While | c.DoWhile | c.Switch):
+        for _, m in n.children():
+            yield from inside(m)
 
 
 def stepped(n: c.Node | None, name: str) -> tuple[int, c.Node | None] | None:
@@ -295,6 +366,8 @@ def stores(n: c.Node) -> set[str]:
 def read_declarations(file: CFile) -> None:
     """Take in the functions, types and values of a file."""
     for d in file.declarations:
+        file.structs |= {x.name: x for x in walk(d.type if isinstance(d, c.Decl | c.Typedef) else c.EmptyStatement())
+                         if isinstance(x, c.Struct) and x.decls}
         if isinstance(d, c.FuncDef):
             file.definitions[d.decl.name] = d
         elif isinstance(d, c.Typedef):
@@ -303,9 +376,9 @@ def read_declarations(file: CFile) -> None:
             enumerated(file, d.type)
         elif isinstance(d, c.Decl) and not isinstance(d.type, c.FuncDecl | c.Struct | c.Union):
             try:
-                kind = file.kind(d.type, d)
-                file.body += CBody(file, None).statement(d)
-                file.globals[d.name] = kind
+                reader = CBody(file, None)
+                file.body += reader.statement(d)
+                file.globals[d.name] = reader.scopes[0][d.name].kind
             except AdError as fault:   # said where it is read
                 file.unread[d.name] = fault
 

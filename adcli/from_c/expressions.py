@@ -5,7 +5,6 @@ import ast
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from functools import reduce
 from typing import Any, NamedTuple
 
 from pycparser import c_ast as c
@@ -41,32 +40,40 @@ class Local(NamedTuple):
 
 
 class Pointer(NamedTuple):
-    """A place in an array: the subscripts before the last one, where that begins, and how many elements further it is."""
+    """A place in an array, which may be a field of structs: the subscripts before the last one, where that begins, and how many
+    elements further it is."""
 
-    base: Local
-    before: list[ast.expr]
-    offset: ast.expr | None
+    name: str
+    kind: Kind
+    before: list[ast.expr] = []   # noqa: RUF012
+    offset: ast.expr | None = None
     by: ast.expr | None = None
+    fields: tuple[str, ...] = ()
+
+    @property
+    def at(self) -> list[ast.expr]:
+        """All subscripts."""
+        return [*self.before, *([] if self.offset is None else [self.offset])]
 
     @property
     def rest(self) -> int:
         """The dimensions of what is behind it."""
-        return len(self.base.kind.dims) - len(self.before)
+        return len(self.kind.dims) - len(self.before)
 
 
 class CExpressions(ABC):
     """The expressions of a function; `name` is None for what stands outside of all."""
 
-    def __init__(self, file: CFile, name: str | None, main: bool = False) -> None:
-        self.file, self.main = file, main
-        self.signature = None if name is None else file.signature(name)
+    def __init__(self, file: CFile, signature: CSignature | None, main: bool = False) -> None:
+        self.file, self.main, self.signature = file, main, signature
         self.scopes: list[dict[str, Local]] = [{n: Local(n, k) for n, k in file.globals.items()}]
         self.used: set[str] = set(file.globals)
         self.before: list[ast.stmt] = []
         self.steps: list[list[ast.stmt] | None] = []   # of the loops around: what `continue` does first
         self.fixed = 0
+        self.moving: set[str] = set()   # names of pointers that move
         if self.signature:
-            self.scopes.append({p: Local(p, k) for p, k in self.signature.params.items()})
+            self.scopes.append({p: Local(self.signature.same.get(p, p), k) for p, k in self.signature.params.items()})
             self.used |= set(self.signature.params)
 
     def fault(self, node: c.Node, message: str, help: str | None = None) -> AdError:
@@ -74,6 +81,10 @@ class CExpressions(ABC):
 
     def put(self, made: Any, node: c.Node) -> Any:
         return self.file.put(made, node)
+
+    @abstractmethod
+    def function(self, d: c.FuncDef) -> ast.FunctionDef:
+        """The function with what it stores as a result."""
 
     @abstractmethod
     def statement(self, n: c.Node) -> list[ast.stmt]:
@@ -116,12 +127,10 @@ class CExpressions(ABC):
         match n:
             case c.Constant():
                 return bool("float" not in n.type and "double" not in n.type)
-            case c.ID():
-                if not any(n.name in s for s in self.scopes) and n.name in NUMBERS:
-                    return isinstance(NUMBERS[n.name], int)
-                return n.name not in CONSTANTS and self.local(n).kind.whole
-            case c.ArrayRef():
-                return self.whole(n.name)
+            case c.ID(name=name) if name in {**NUMBERS, **CONSTANTS} and not any(name in s for s in self.scopes):
+                return isinstance(NUMBERS.get(name), int)
+            case c.ID() | c.ArrayRef() | c.StructRef():
+                return self.kind_of(n).whole
             case c.Cast():
                 return self.file.kind(n.to_type.type, n).whole
             case c.UnaryOp():
@@ -173,8 +182,21 @@ class CExpressions(ABC):
             return self.view(self.pointer(n), n)
         return self.name(local.name)
 
-    def of_ArrayRef(self, n: c.ArrayRef | c.UnaryOp) -> ast.expr:
+    def of_ArrayRef(self, n: c.ArrayRef | c.UnaryOp | c.StructRef) -> ast.expr:
         return self.element(n, LOAD)
+
+    def of_StructRef(self, n: c.StructRef) -> ast.expr:
+        if root(n):
+            return self.element(n, LOAD)
+        return self.subscript(self.value(n.name), [ast.Constant(n.field.name)], n, LOAD)   # of what a call gives
+
+    def of_CompoundLiteral(self, n: c.CompoundLiteral) -> ast.expr:
+        kind = self.file.kind(n.type.type, n)
+        return self.filled(n.init, kind.dims, kind)
+
+    @abstractmethod
+    def filled(self, init: c.Node, dims: tuple[Any, ...], kind: Kind) -> ast.expr:
+        """The value of a list of elements."""
 
     def of_UnaryOp(self, n: c.UnaryOp) -> ast.expr:
         if n.op in COUNTING:
@@ -183,15 +205,20 @@ class CExpressions(ABC):
             return self.element(n, LOAD)
         if n.op == "&":
             return self.view(self.pointer(n), n)
+        if n.op == "sizeof":
+            counts = self.elements(n)
+            if counts is None:
+                raise self.fault(n, "the size of this is not known", "write the number of its elements")
+            return multiplied(counts)
         kinds: dict[str, type[ast.unaryop]] = {"-": ast.USub, "+": ast.UAdd, "!": ast.Not}
         if n.op not in kinds:
             raise self.fault(n, f"'{n.op}' cannot be read", "arithmetic is + - * / %")
         return ast.UnaryOp(kinds[n.op](), self.value(n.expr))
 
-    def counting(self, n: c.UnaryOp) -> ast.expr:
-        """i++ and ++i inside of an expression come before it."""
+    def counting(self, n: c.UnaryOp, at: ast.expr | None = None) -> ast.expr:
+        """i++ and ++i inside of an expression come before it; of a pointer it is the place `at` which counts."""
         self.hoisted(n, f"'{n.op[-2:]}'")
-        before = self.value(n.expr)
+        before = at or self.value(n.expr)
         if n.op[0] == "p":
             name = self.declare(f"{root(n.expr)}_before", Kind(True)).name
             self.before.append(self.put(ast.Assign([self.name(name, True)], before), n))
@@ -268,7 +295,7 @@ class CExpressions(ABC):
         counts = self.elements(given[2])
         if counts is None or (name == "memset" and self.constant(given[1]) != 0):
             raise self.fault(n, f"this {name} cannot be read", "write n*sizeof(double) as the size, or a loop")
-        count = reduce(lambda x, y: ast.BinOp(x, ast.Mult(), y), counts, ast.Constant(1))
+        count = multiplied(counts)
         i = self.declare(f"{root(given[0])}_i", Kind(True)).name
         target, value = (self.at_pointer(self.moved(self.flat(self.pointer(x)), self.name(i)), n, context) if pointed else
                          ast.Constant(0) for x, context, pointed in ((given[0], STORE, True), (given[1], LOAD, name != "memset")))
@@ -282,7 +309,7 @@ class CExpressions(ABC):
             case c.UnaryOp(op="sizeof", expr=c.Typename(type=type)):
                 dims = self.file.kind(type, n).dims
             case c.UnaryOp(op="sizeof", expr=inner):
-                dims = self.dims(inner)
+                dims = self.kind_of(inner).dims
             case c.BinaryOp(op="*", left=left, right=right):
                 one, other = self.elements(left), self.elements(right)
                 return [*one, self.value(right)] if one else None if other is None else [self.value(left), *other]
@@ -290,14 +317,26 @@ class CExpressions(ABC):
                 return None
         return None if None in dims else [ast.Constant(1), *map(self.value, dims)]
 
-    def dims(self, n: c.Node) -> tuple[Any, ...]:
-        """The extents of an expression."""
+    def kind_of(self, n: c.Node) -> Kind:
+        """The type of a place."""
         match n:
             case c.ID():
-                return self.local(n).kind.dims
+                return self.local(n).kind
             case c.ArrayRef(name=inner) | c.UnaryOp(op="*", expr=inner):
-                return self.dims(inner)[1:]
-        return ()
+                kind = self.kind_of(inner)
+                return kind._replace(dims=kind.dims[1:])
+            case c.StructRef(name=inner, field=field):
+                return self.field(self.kind_of(inner) if root(inner) else self.returned_kind(inner), field)
+        return Kind(False)
+
+    def returned_kind(self, n: c.Node) -> Kind:
+        s = self.file.known.get(n.name.name) if isinstance(n, c.FuncCall) and isinstance(n.name, c.ID) else None
+        return s.returns if s and s.returns else Kind(False)
+
+    def field(self, kind: Kind, field: c.ID) -> Kind:
+        if kind.fields is None or field.name not in kind.fields:
+            raise self.fault(field, f"there is no field '{field.name}'", named(kind.fields or (), field.name))
+        return kind.fields[field.name]
 
     def own_call(self, name: str, given: Sequence[c.Node], n: c.FuncCall) -> ast.expr:
         """A call of a function of the file. What it stores comes before the expression that it stands in."""
@@ -306,15 +345,16 @@ class CExpressions(ABC):
             raise self.fault(n, f"'{name}' has {len(s.params)} parameter{'s' * (len(s.params) != 1)}, and {len(given)} are given")
         pairs = list(zip(s.params, given, strict=True))
         args = [self.argument(s, p, a) for p, a in pairs]
+        s = self.variant(s, {p: ast.unparse(a) for p, a in zip(s.params, args, strict=True) if s.params[p].dims})
         targets = [self.argument(s, p, a, STORE) for p, a in pairs if p in s.outs]
         for base in dict.fromkeys(root(a) for p, a in pairs if p in s.outs):
-            shared = [k for k, (p, a) in enumerate(pairs) if s.params[p].dims and root(a) == base]
+            shared = [k for k, (p, a) in enumerate(pairs) if s.params[p].dims and root(a) == base and s.same.get(p, p) == p]
             numbers = [k for k in shared if pairs[k][0] in s.numbers]
             if 0 < len(numbers) < len(shared):
                 raise self.fault(n, f"'{name}' gets an array and an element of it", "pass a copy of the element")
             if len(shared) > 1 and not numbers:
                 self.apart(args, shared, f"{name}_{base}", n)
-        call = self.call(name, args)
+        call = self.call(s.name, args)
         if not s.outs:
             return call
         self.hoisted(n, f"'{name}' stores through a pointer, and its call")
@@ -322,6 +362,19 @@ class CExpressions(ABC):
         results = ast.Tuple([*([made] if s.returns else []), *targets], STORE)
         self.before.append(self.put(ast.Assign([results], call), n))
         return self.name(f"{name}_value") if s.returns else ast.Constant(0)
+
+    def variant(self, s: CSignature, places: dict[str, str]) -> CSignature:
+        """A function that gets one array by several parameters, and stores into it, as one of its own."""
+        stored = {places[p] for p in s.outs}
+        same = {p: next(q for q in places if places[q] == at) for p, at in places.items() if at in stored}
+        if len({*same.values()}) == len(same):
+            return s
+        made = s._replace(name="_".join((s.name, *(f"{p}_{q}" for p, q in same.items() if p != q))), same=same,
+                          outs=[p for p in s.params if same.get(p) == p])
+        if made.name not in self.file.variants:
+            self.file.variants[made.name] = None   # for one that calls itself
+            self.file.variants[made.name] = type(self)(self.file, made).function(self.file.definitions[s.name])
+        return made
 
     def argument(self, s: CSignature, p: str, a: c.Node, context: Any = LOAD) -> ast.expr:
         kind = s.params[p]
@@ -336,8 +389,8 @@ class CExpressions(ABC):
         """The first element of an array of several dimensions, which are one for a pointer to an element."""
         if p.rest < 2:
             return p
-        zeros: list[ast.expr] = [ast.Constant(0)] * (p.rest - 1)
-        return Pointer(p.base, [*p.before, p.offset or ast.Constant(0), *zeros[1:]], ast.Constant(0))
+        zeros: list[ast.expr] = [ast.Constant(0)] * (p.rest - 2)
+        return p._replace(before=[*p.before, p.offset or ast.Constant(0), *zeros], offset=ast.Constant(0))
 
     def apart(self, args: list[ast.expr], shared: list[int], name: str, n: c.FuncCall) -> None:
         """Parts of one array that a function gets, each up to where the next one begins."""
@@ -353,17 +406,19 @@ class CExpressions(ABC):
         match n:
             case c.ID():
                 local = self.local(n)
-                if local.at is not None:
-                    return local.at
-                return Pointer(local, [], None)
+                return local.at or Pointer(local.name, local.kind)
             case c.Cast():
                 return self.pointer(n.expr)
             case c.UnaryOp(op="&"):
                 return self.address(n.expr)
-            case c.ArrayRef():
+            case c.UnaryOp(op=op) if op in COUNTING:
+                p = self.pointer(n.expr)
+                at = self.counting(n, p.by or p.offset)
+                return p._replace(by=at) if p.by else p._replace(offset=at)
+            case c.ArrayRef() | c.StructRef() | c.UnaryOp(op="*"):
                 p = self.address(n)
-                if len(p.before) + 1 < len(p.base.kind.dims):
-                    return Pointer(p.base, [*p.before, p.offset or ast.Constant(0)], None)
+                if len(p.at) < len(p.kind.dims):
+                    return p._replace(before=p.at, offset=None)
             case c.BinaryOp(op="+"):
                 name = root(n.left)
                 pointed = any(s[name].kind.dims or s[name].at for s in self.scopes if name in s)
@@ -379,25 +434,40 @@ class CExpressions(ABC):
         return p._replace(offset=by if p.offset is None else ast.BinOp(p.offset, ast.Add(), by))
 
     def address(self, n: c.Node) -> Pointer:
-        """The place of an element."""
-        if isinstance(n, c.ArrayRef):
-            p = self.pointer(n.name)
-            if p.offset is None and isinstance(n.name, c.ArrayRef):
-                return p._replace(offset=self.value(n.subscript))
-            return self.moved(p, self.value(n.subscript))
-        if isinstance(n, c.UnaryOp) and n.op == "*":
-            return self.pointer(n.expr)
-        return Pointer(self.local(n), [], None) if isinstance(n, c.ID) else self.pointer(n)
+        """The place of an element, or of a field."""
+        match n:
+            case c.ID():
+                return Pointer((local := self.local(n)).name, local.kind)
+            case c.ArrayRef():
+                p = self.pointer(n.name)
+                inner = isinstance(n.name, c.ArrayRef | c.StructRef) and p.offset is None
+                return p._replace(offset=self.value(n.subscript)) if inner else self.moved(p, self.value(n.subscript))
+            case c.UnaryOp(op="*"):
+                return self.pointer(n.expr)
+            case c.StructRef():
+                p = self.pointer(n.name) if n.type == "->" else self.address(n.name)
+                kind = self.field(p.kind, n.field)
+                at = [*p.at, *[ast.Constant(0)] * (len(p.kind.dims) - len(p.at))] if not self.one(p) else []
+                outer = p.kind.dims if at else ()
+                return Pointer(p.name, kind._replace(dims=(*outer, *kind.dims)), at[:-1], at[-1] if at else None, None,
+                               (*p.fields, n.field.name))
+        return self.pointer(n)
+
+    def base(self, p: Pointer, n: c.Node, context: Any) -> ast.expr:
+        """The array that a place is in."""
+        made = self.name(p.name, context is STORE and not p.fields)
+        for f in p.fields:
+            made = self.subscript(made, [ast.Constant(f)], n, context)
+        return made
 
     def view(self, p: Pointer, n: c.Node, context: Any = LOAD) -> ast.expr:
         """What is behind a pointer as an array."""
-        base = self.name(p.base.name, context is STORE and not p.before and p.offset is None)
-        if not p.base.kind.dims:
-            return base
+        if not p.kind.dims:
+            return self.base(p, n, context)
         parts = [*p.before, *([ast.Slice(p.offset)] if p.offset is not None else [])]
-        for inner in (parts, *([[ast.Slice(p.by)]] if p.by else [])):
-            base = self.subscript(base, inner, n, context) if inner else base
-        return base
+        base = self.base(p, n, LOAD if parts else context)
+        base = self.subscript(base, parts, n, context) if parts else base
+        return base if p.by is None else self.subscript(base, [ast.Slice(p.by)], n, context)
 
     def subscript(self, base: ast.expr, parts: list[Any], n: c.Node, context: Any) -> ast.expr:
         at = parts[0] if len(parts) == 1 else ast.Tuple(parts, LOAD)
@@ -407,10 +477,20 @@ class CExpressions(ABC):
         """An element, or the number behind a pointer to one."""
         return self.at_pointer(self.address(n), n, context)
 
+    def one(self, p: Pointer) -> bool:
+        """True for a parameter that points to one number, or one struct."""
+        return self.signature is not None and p.name in self.signature.numbers and not p.fields
+
     def at_pointer(self, p: Pointer, n: c.Node, context: Any) -> ast.expr:
-        one = self.signature is not None and p.base.name in self.signature.numbers and p.base.kind.dims
-        if one or not p.base.kind.dims:
-            return self.name(p.base.name, context is STORE)
+        if not p.kind.dims or self.one(p):
+            return self.base(p, n, context)
         if p.by is not None:
             return self.subscript(self.view(p._replace(by=None), n), [p.by], n, context)
-        return self.subscript(self.name(p.base.name), [*p.before, p.offset or ast.Constant(0)], n, context)
+        return self.subscript(self.base(p, n, LOAD), p.at or [ast.Constant(0)], n, context)
+
+
+def multiplied(factors: Sequence[ast.expr]) -> ast.expr:
+    made = factors[0]
+    for x in factors[1:]:
+        made = ast.BinOp(made, ast.Mult(), x)
+    return made

@@ -9,10 +9,11 @@ from adcli.from_python.arrays import MOST_WRITTEN_OUT
 from adcli.from_python.expressions import subscripts_of
 from adcli.from_python.module import Closed
 from adcli.from_python.statements import PythonStatements
-from adcli.from_python.values import Array, Several, first_of, known, stacked, whole
+from adcli.from_python.values import Array, KnownDict, Several, first_of, known, stacked, whole
 from adcli.lang.ir.affine import Affine, affine, bounds, exact_quotient, floor, never_negative, remainder
 from adcli.lang.ir.errors import Span
 from adcli.lang.tree.nodes import Call
+from adcli.readers.draft import IndexEntry, Ref
 
 
 class CStatements(PythonStatements):
@@ -48,6 +49,8 @@ class CStatements(PythonStatements):
 
     def call_unset(self, node: ast.Call, shape: Any) -> Array:
         """An array without values."""
+        if not shape.items:
+            return known(float("nan"), self.span(node))
         return self.filled(known(float("nan"), self.span(node)), shape, node)
 
     def call_quotient(self, node: ast.Call, a: Array, b: Array) -> Array:
@@ -117,15 +120,31 @@ class CStatements(PythonStatements):
             found = found * x.number + at
         return found
 
+    def of_Subscript(self, node: ast.Subscript) -> Any:
+        """An element of an array of structs is a struct."""
+        base = self.value(node.value)
+        if isinstance(base, KnownDict) and not isinstance(node.slice, ast.Constant | ast.Slice):
+            return KnownDict({k: self.taken(a, node) for k, a in base.items.items()})
+        return super().of_Subscript(node)
+
     def taken(self, a: Array, node: ast.Subscript) -> Any:
         """What is behind a pointer into an array of several dimensions has one."""
         if len(a.shape) > 1 and (at := self.place(a, node)) is not None:
             return stacked(elements(a)[at:])
-        return super().taken(a, node)
+        found = super().taken(a, node)
+        if not found.shape and isinstance(x := found.element(()), Ref) and x.variable.whole:
+            found.whole = affine(IndexEntry(x))
+        return found
 
     def store(self, target: ast.expr, value: Any, node: ast.AST) -> None:
         """What a function stored behind a pointer goes where that points to."""
-        if not (isinstance(target, ast.Subscript) and isinstance(subscripts_of(target)[-1], ast.Slice)):
+        assert isinstance(target, ast.Subscript)
+        if isinstance(value, KnownDict) and isinstance(self.value(target.value), KnownDict):
+            for k, x in value.items.items():
+                one = ast.Subscript(ast.Subscript(target.value, ast.Constant(k), ast.Store()), target.slice, ast.Store())
+                self.store(ast.fix_missing_locations(ast.copy_location(one, target)), x, node)
+            return
+        if not isinstance(subscripts_of(target)[-1], ast.Slice):
             super().store(target, value, node)
             return
         base = self.value(target.value)

@@ -8,12 +8,14 @@ from typing import Any, NoReturn
 
 from adcli.from_c.frame import CClosed, CStatements
 from adcli.from_c.text import CText
+from adcli.from_python.loops import with_leaves
 from adcli.from_python.module import PythonProgram
 from adcli.from_python.reading import Advice, Again, Facts, repeated
-from adcli.from_python.values import Absent, Array, LibraryName, Several, known, of_variable, whole
+from adcli.from_python.values import Array, KnownDict, LibraryName, Several, known, of_variable, scalar, stacked, whole
 from adcli.lang.ir.affine import Affine, Extreme, Index, affine, atoms, bounds, greatest
 from adcli.lang.ir.errors import AdError, Source, Span, missing
-from adcli.readers.draft import DraftInput, DraftLine, DraftLoop, Range, Ref, Variable, Whole, leaves, number
+from adcli.lang.tree.nodes import Call, Node, Op, Token
+from adcli.readers.draft import DraftInput, DraftLine, DraftLoop, Range, Ref, Variable, Whole, alive, leaves, number
 from adcli.readers.front import chosen
 
 IN_C = {
@@ -22,6 +24,7 @@ IN_C = {
     Advice.CHOICE: "write y[i] = c ? a : b",
     Advice.FIRST_ELEMENT:
         "assign y[0] before the loop, and y[i] for all others in it: for (i = 1; i < n; i++)",
+    Advice.COUNTER: "write it with the index of the loop: k = 2*i",
     Advice.RETURN: "end it with return v, or store the result: *y = v",
     Advice.EXTENT:
         "it has to be made of int parameters and indices; or give the sizes with the point, ⟦--at n=3⟧, to write loops out",
@@ -37,6 +40,17 @@ class CFacts(Facts):
         super().__init__(**known)
         self.sized: set[str] = set()
         self.numbers: dict[str, int] = {}   # those among them that no array says
+        self.kept: set[str] = set()   # what is stored through and read before
+
+
+class Unset(Token):
+    """An element of a parameter as the caller has it: NaN, where only its own output takes it over."""
+
+    __slots__ = ("at", "param")
+
+    def __init__(self, param: str, at: tuple[int, ...], span: Span) -> None:
+        super().__init__("NAME", "nan", *span)
+        self.param, self.at = param, at
 
 
 class CProgram(PythonProgram):
@@ -76,19 +90,28 @@ class CProgram(PythonProgram):
         super().learn_constant(name, node, default)
 
     def input(self, p: ast.arg, default: ast.expr | None) -> Any:
-        kind, span = self.signature.params[p.arg], self.name_span(p)
+        return self.of_kind(p, self.signature.params[p.arg], p.arg in self.signature.outs)
+
+    def of_kind(self, p: ast.arg, kind: Any, stored: bool) -> Any:
+        """The first value of a parameter; a struct has that of its fields."""
+        span = self.name_span(p)
+        if kind.fields is not None:
+            outer = () if p.arg in self.signature.numbers else kind.dims
+            return KnownDict({f: self.of_kind(ast.copy_location(ast.arg(f"{p.arg}_{f}"), p), k._replace(dims=(*outer, *k.dims)),
+                                              stored) for f, k in kind.fields.items()})
         if p.arg in self.facts.sized and p.arg not in self.facts.constants:
             if (n := self.facts.numbers.get(p.arg)) is not None:
                 self.draft.inputs.append(DraftInput(Variable(p.arg, input=True), span, number(n, span), True, True))
             return whole(affine(p.arg), span)
         if p.arg in self.signature.numbers:
             kind = kind._replace(dims=())
-        if p.arg in self.signature.outs:
+        if stored and p.arg not in self.facts.kept:
             return self.out(p, kind, span)
+        self.top_inputs.add(p.arg)
         p.annotation = ast.Constant("int" if kind.whole and not kind.dims else "float")
         if not kind.dims:
-            return super().input(p, default)
-        variable = Variable(p.arg, [self.facts.size(x) for x in self.extents(p, kind)], input=True)
+            return super().input(p, None)
+        variable = Variable(p.arg, [self.facts.size(x) for x in self.extents(p, kind)], True, kind.whole)
         self.draft.inputs.append(DraftInput(variable, span))
         return of_variable(variable, span)
 
@@ -102,7 +125,7 @@ class CProgram(PythonProgram):
             if x is None:
                 found.append(affine(f"{p.arg}.{d}"))
                 continue
-            found.append(frame.affine(CBody(self.file, self.node.name).value(x), "an extent"))
+            found.append(frame.affine(ast.fix_missing_locations(CBody(self.file, self.signature).value(x)), "an extent"))
             new = {a for a in atoms(found[-1]) if a in self.signature.params} - self.facts.sized
             if new:
                 self.facts.sized |= new   # type: ignore[arg-type]
@@ -111,22 +134,40 @@ class CProgram(PythonProgram):
 
     def out(self, p: ast.arg, kind: Any, span: Span) -> Any:
         """The first value of what is stored: none, as far as that shows."""
-        if not kind.dims:
-            return Absent("has no value yet", "store into it before it is read")
-        if self.file.added_to(p.arg, self.node.name):
-            raise self.fault(p, f"'{p.arg}' is read and stored into",
-                             "store into an array of its own, or set it before: y[i] = 0")
         extents = [self.facts.size(x) for x in self.extents(p, kind)]
-        frame = self.frame(self, {}, self.draft.lines)
-        made = frame.filled(known(float("nan"), span), Several([whole(x, span) for x in extents]), p)
-        if made.items is None:
-            made = frame.line(p.arg, made, span)
-        return made
+        if any(x.number is None for x in extents):
+            if self.file.added_to(p.arg, self.node.name):
+                self.facts.kept.add(p.arg)
+                raise Again
+            frame = self.frame(self, {}, self.draft.lines)
+            return frame.line(p.arg, frame.filled(known(float("nan"), span), Several([whole(x, span) for x in extents]), p), span)
+
+        def part(at: tuple[int, ...]) -> Array:
+            if len(at) == len(extents):
+                return scalar(Unset(p.arg, at, span))
+            return stacked([part((*at, k)) for k in range(extents[len(at)].number or 0)])
+        return part(())
+
+    def keep(self) -> None:
+        """Begin again with the values that the caller has of what is read before it is stored into. What is stored under a
+        condition only is NaN where that does not hold."""
+        own = {v: name for name, v in self.draft.outputs}
+        lines = [x for each in alive(self.draft) for x in each.lines]
+        names = {x.targets[0]: x.values[0] for x in lines if isinstance(x.values[0], Unset) and x.targets[0] not in own}
+        for line in lines:
+            for t in unset(names, *line.values) if line.targets[0] not in names else ():
+                at = tuple(x.number for x in line.subscripts or ())
+                if not (isinstance(line.values[0], Unset) and own.get(line.targets[0]) == t.param and at == t.at):
+                    self.facts.kept.add(t.param)
+                    raise Again
+            line.values = [with_leaves(v, lambda x: number(float("nan"), x.span) if isinstance(x, Unset) else x)
+                           for v in line.values]
 
     # What the arrays have to have.
 
     def outputs(self, found: Any, frame: Any) -> None:
-        super().outputs(found, frame)
+        super().outputs(without_structs(found), frame)
+        self.keep()
         self.learn_extents()
         extents = [x for i in self.draft.inputs for x in i.variable.shape]
         for n in sorted(self.facts.sized - {*self.facts.constants, *self.facts.numbers}):
@@ -149,7 +190,7 @@ class CProgram(PythonProgram):
         except AdError:
             self.learn(whole=False)
             raise
-        if tried:
+        if tried and self.facts.sized:
             from adcli.lang.lower.frontend import parse_source
             parse_source(found)
         return found
@@ -216,6 +257,28 @@ class CProgram(PythonProgram):
         return [(k, text) for k, text in self.file.text.comments if first <= k <= last]
 
 
+def unset(names: Mapping[Variable, Node], *roots: Node) -> Iterator[Unset]:
+    """What is read of elements without a value, but for arms of choices; `names` are variables that are one."""
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        node = names.get(node.variable, node) if isinstance(node, Ref) else node
+        if isinstance(node, Unset):
+            yield node
+        elif isinstance(node, Op | Call):
+            stack += node.args if node.name != "select" else [node.args[0], *(
+                a for a in node.args[1:] if not isinstance(names.get(a.variable, a) if isinstance(a, Ref) else a, Unset))]
+
+
+def without_structs(found: Any, name: str = "") -> Any:
+    """Results with the fields of structs one by one."""
+    if not isinstance(found, KnownDict):
+        return found
+    inner = {k: without_structs(v) for k, v in found.items.items()}
+    return KnownDict({name: x for k, v in inner.items() for name, x in (
+        {f"{k}_{f}": y for f, y in v.items.items()} if isinstance(v, KnownDict) else {k: v}).items()})
+
+
 def turns(lines: Sequence[DraftLine | DraftLoop], around: dict[Index, Range]) -> Iterator[tuple[DraftLine, dict[Index, Range]]]:
     """The lines with the ranges of the loops around them."""
     for line in lines:
@@ -265,7 +328,8 @@ def read(source: Source, name: str | None, given: Mapping[str, object], ranks: M
     public = [n for n, d in file.definitions.items() if "static" not in d.decl.storage]
     name = chosen(source, {n: names([d.body]) for n, d in file.definitions.items()}, public, name,
                   "double f(double x) { return x*x; }")
-    tree = ast.Module([*file.body, *(CBody(file, n, n == name).function(d) for n, d in needed(file, name))], [])
+    made = [CBody(file, file.signature(n), n == name).function(d) for n, d in needed(file, name)]
+    tree = ast.Module([*file.body, *made, *file.variants.values()], [])
     function = next(s for s in tree.body if isinstance(s, ast.FunctionDef) and s.name == name)
     ast.fix_missing_locations(tree)
     head(file, function)
@@ -282,7 +346,7 @@ def begun_again(source: Source, tree: ast.Module, function: ast.FunctionDef, fil
     def made() -> Source:
         nonlocal facts, left
         try:
-            return CProgram(source, tree, function, facts, file).made(left and bool(facts.sized))
+            return CProgram(source, tree, function, facts, file).made(left)
         except AdError:
             if not left:
                 raise

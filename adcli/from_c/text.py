@@ -22,10 +22,11 @@ MOST_WORDS = 2_000_000
 
 
 class Kind(NamedTuple):
-    """The type of a name: whole numbers or real ones, and its extents; a pointer has None for the first."""
+    """The type of a name: whole or real numbers, or the fields of a struct, and its extents; a pointer has None first."""
 
     whole: bool
     dims: tuple[Any, ...] = ()
+    fields: dict[str, Kind] | None = None
 
 
 class Word(NamedTuple):

@@ -28,7 +28,8 @@ HEAD = "".join(f"typedef long {name};" for name in WHOLES[7:]) + "\n"
 
 class CSignature(NamedTuple):
     """A function: its parameters, what it returns (None for nothing), the parameters that it stores through, those pointers
-    that are one number, and whether what it returns says only that all went well."""
+    that are one number, whether what it returns says only that all went well, and which parameters are the `same` place as an
+    earlier one."""
 
     name: str
     params: dict[str, Kind]
@@ -36,6 +37,7 @@ class CSignature(NamedTuple):
     outs: list[str]
     numbers: set[str]
     status: bool
+    same: dict[str, str] = {}   # noqa: RUF012
 
 
 class CFile:
@@ -45,6 +47,8 @@ class CFile:
         self.text = text
         self.typedefs: dict[str, Any] = {name: Kind(True) for name in WHOLES[7:]}
         self.definitions: dict[str, c.FuncDef] = {}
+        self.variants: dict[str, ast.stmt | None] = {}
+        self.structs: dict[str, c.Struct] = {}
         self.globals: dict[str, Kind] = {}
         self.unread: dict[str, AdError] = {}
         self.spans: dict[int, Span] = {}
@@ -128,7 +132,13 @@ class CFile:
             if isinstance(type, c.PtrDecl) and inner.dims and inner.dims[0] is None:
                 raise self.fault(at, "an array of pointers cannot be read", "declare it with its extents: double A[n][m]")
             return inner._replace(dims=(type.dim if isinstance(type, c.ArrayDecl) else None, *inner.dims))
-        raise self.fault(at, "a struct or a function by a pointer cannot be read", "pass its numbers as parameters of their own")
+        if isinstance(type, c.Struct) and (found := type if type.decls else self.structs.get(type.name)):
+            return Kind(False, fields={d.name: self.kind(d.type, d) for d in found.decls})
+        if isinstance(type, c.Struct):
+            raise self.fault(at, f"the fields of struct {type.name} are not in this file",
+                             f"declare them: struct {type.name} {{ double x, y; }};")
+        raise self.fault(at, "a union or a function by a pointer cannot be read",
+                         "pass its numbers, or call a function by its name")
 
     # Functions.
 
@@ -190,8 +200,9 @@ class CFile:
         uses = sum(isinstance(n, c.ID) and n.name == name for n in walk(body))
         found = 0
         for n in walk(body):
-            if isinstance(n, c.UnaryOp) and n.op == "*" and isinstance(n.expr, c.ID) and n.expr.name == name:
-                found += 1
+            match n:
+                case c.UnaryOp(op="*", expr=c.ID(name=used)) | c.StructRef(type="->", name=c.ID(name=used)):
+                    found += used == name
             found += sum(p in s.numbers and isinstance(a, c.ID) and a.name == name for s, p, a in self.given(n))
         return 0 < uses == found
 
@@ -218,7 +229,7 @@ def root(n: c.Node) -> str:
     match n:
         case c.ID():
             return str(n.name)
-        case c.ArrayRef():
+        case c.ArrayRef() | c.StructRef():
             return root(n.name)
         case c.UnaryOp() | c.Cast():
             return root(n.expr)
@@ -251,5 +262,5 @@ def balanced(text: str, start: int, end: int) -> Span:
 
 
 def names(nodes: Sequence[c.Node]) -> set[str]:
-    """The names that stand in nodes."""
+    """The names that stand in nodes, and those of fields."""
     return {n.name for each in nodes for n in walk(each) if isinstance(n, c.ID)}

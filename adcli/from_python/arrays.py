@@ -25,10 +25,11 @@ from adcli.from_python.values import (
     stacked,
     whole,
 )
-from adcli.lang.ir.affine import Affine, affine, floor, product
+from adcli.lang.ir.affine import Affine, affine, bounds, floor, product
 from adcli.lang.tree.nodes import Call, Node, Op, Token
-from adcli.readers.draft import number
+from adcli.readers.draft import DraftLine, IndexEntry, Ref, Variable, Whole, entries, leaves, number
 
+SUBSCRIPT = "a subscript"
 Compute = Callable[[Any, Any], Any]
 OPERATORS: dict[type[ast.operator], tuple[str, Compute]] = {
     ast.Add: ("add", operator.add), ast.Sub: ("sub", operator.sub), ast.Mult: ("mul", operator.mul),
@@ -83,11 +84,37 @@ class PythonArithmetic(PythonFrame):
     def as_whole(self, value: Any, node: ast.AST, what: str) -> Affine:
         """A whole number as a sum of sizes and indices: a subscript, or the bound of a loop."""
         if isinstance(value, Array):
-            if value.whole is not None:
+            if value.whole is not None and (what == SUBSCRIPT or not any(entries(value.whole))):
                 return value.whole
+            if what == SUBSCRIPT and not value.shape and is_whole(found := value.element(())):
+                return self.entry(found, node)
             self.settle_constant(value, node, True)
         raise self.fault(node, f"{what} depends on a value",
                          Advice.EXTENT)
+
+    def entry(self, found: Node, node: ast.AST) -> Affine:
+        """A whole number that is no sum of indices and sizes: an element of a table with the indices that it depends on, and what
+        is added to it."""
+        match found:
+            case Whole(value=value):
+                return value
+            case Token(type="NUMBER", text=text):
+                return affine(int(text))
+            case Op(name="add" | "sub", args=[one, other]):
+                more = self.entry(other, node)
+                return self.entry(one, node) + (more if found.name == "add" else -more)
+        for t in leaves(found):
+            if isinstance(t, Ref):
+                t.variable.whole = True
+        if isinstance(found, Ref):
+            return affine(IndexEntry(found))
+        used = {i for t in leaves(found) for x in (t.subscripts or () if isinstance(t, Ref) else [t.value] if isinstance(t, Whole)
+                                                   else ()) for i in x.indices()}
+        steps, box = [(t, n) for t, n in self.steps if t in used], {t: (ZERO, n - 1) for t, n in self.steps}
+        at = [affine(t) for t, _ in steps]
+        table = Variable("at", [bounds(n, box)[1] for _, n in steps], whole=True)
+        self.lines.append(DraftLine([table], [found], self.span(node), tuple(at) or None, "=", {t: (ZERO, n) for t, n in steps}))
+        return affine(IndexEntry(Ref(table, self.span(node), at or None)))
 
     def settle_constant(self, value: Array, node: ast.AST, needed: bool = False) -> None:
         """Take the one input that a number is made of for a constant, which it has to be where a number is `needed`."""
@@ -133,6 +160,20 @@ class PythonArithmetic(PythonFrame):
         for p in left[1:]:
             found = self.operation(name, [found, p], node)
         return found
+
+
+def is_whole(node: Node) -> bool:
+    """True for a whole number that is computed from whole numbers, or rounded."""
+    match node:
+        case Ref(variable=v):
+            return v.whole or (v.value is not None and is_whole(v.value))
+        case Token(type="NUMBER", text=text):
+            return text.isdecimal()
+        case Op(name="add" | "sub" | "mul" | "neg", args=args):
+            return all(map(is_whole, args))
+        case Op(name="select", args=[_, *arms]):
+            return all(map(is_whole, arms))
+    return isinstance(node, Whole) or (isinstance(node, Call) and node.name in ("floor", "ceil", "round", "trunc"))
 
 
 def told(value: Any) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
-from adcli.from_python.arrays import OPERATORS, Arrays, Compute, told
+from adcli.from_python.arrays import OPERATORS, SUBSCRIPT, Arrays, Compute, told
 from adcli.from_python.frame import ZERO
 from adcli.from_python.values import (
     Absent,
@@ -244,7 +244,7 @@ class Expressions(Arrays):
         a = self.one_array(a, self.span(node))
         extents = iter(a.shape)
         return self.sliced(a, [None if v is None else self.bounds(v, next(extents)) if isinstance(v, ast.Slice) else
-                               self.inside(self.as_whole(v, node, "a subscript"), next(extents), node) for v in values])
+                               self.inside(self.as_whole(v, node, SUBSCRIPT), next(extents), node) for v in values])
 
     def bounds(self, s: ast.Slice, extent: Affine) -> tuple[Affine, Affine, int]:
         """Where a slice starts, how many elements it has, and its step."""

@@ -128,6 +128,8 @@ class PythonFrame(ABC):
     def line(self, hint: str, value: Array, span: Span) -> Array:
         """A line that assigns a value, and the value by its name."""
         made = self.put(Variable(hint), value.shape, value.element, span)
+        if made.variable and not value.shape:
+            made.variable.value = value.element(())
         made.truth, made.whole, made.known, made.loose = value.truth, value.whole, value.known, value.loose
         return made
 

@@ -6,17 +6,18 @@ array whose elements are assigned turn by turn has the subscripts that stand the
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
+from adcli.from_python.arrays import SUBSCRIPT
 from adcli.from_python.calls import PythonCalls
 from adcli.from_python.frame import ZERO
 from adcli.from_python.reading import Advice
 from adcli.from_python.values import Absent, Array, Element, Indexed, PythonRange, Several, Shape, first_of, known, whole
-from adcli.lang.ir.affine import Affine, Index, affine, floor, substituted
+from adcli.lang.ir.affine import Affine, Index, affine, floor, linear, slope, without
 from adcli.lang.ir.errors import Span
 from adcli.lang.tree.nodes import Call, Node, Op
-from adcli.readers.draft import DraftLine, DraftLoop, Ref, Variable, Whole
+from adcli.readers.draft import DraftLine, DraftLoop, Ref, Variable, Whole, covers, put_in, read_in
 
 NEUTRAL: dict[type[ast.operator], tuple[int, str]] = {ast.Add: (0, "+=!"), ast.Sub: (0, "+=!"), ast.Mult: (1, "*=!")}
 """The neutral elements of sums and products."""
@@ -34,7 +35,8 @@ class SizeLoops(PythonCalls):
         if isinstance(value, PythonRange) and (value.high - value.low).number is None:
             by = abs(value.step)
             length = value.high - value.low if value.step > 0 else value.low - value.high
-            return Indexed(length if by == 1 else floor(length + by - 1, by), lambda t: whole(value.low + t * value.step, (0, 0)))
+            return Indexed(length if by == 1 else floor(length + by - 1, by), lambda t: whole(value.low + t * value.step, (0, 0)),
+                           (lambda t: whole(value.high + 1 + t, (0, 0))) if value.step == -1 else None)
         if isinstance(value, Array) and value.shape and value.shape[0].number is None:
             return Indexed(value.shape[0], lambda t: first_of(value, t))
         return None
@@ -54,53 +56,102 @@ class SizeLoops(PythonCalls):
     def over_size(self, s: ast.For, over: Indexed) -> None:
         """A loop over a size."""
         t, stored = Index("t"), [*dict.fromkeys(assigned(s.body))]
-        writes = [n for n in stored if isinstance(self.values.get(n), Array) and self.open(n, s)]
+        counters = {n: Index(n) for n in stored if isinstance(v := self.values.get(n), Array) and v.whole is not None
+                    and counted(n, s.body)}
+        down = over.rising is not None and not counters
+        turn = Steps(t, over.extent, down)
+        again = [n for n in stored if n in renewed(s) and isinstance(v := self.values.get(n), Array) and v.shape
+                 and v.items is None and (v.opened is None or v.opened.depth == len(self.steps))]
+        writes = [n for n in stored if n not in again and isinstance(self.values.get(n), Array) and self.open(n, s)]
         frame = self.turn(t, over.extent)
-        frame.unpack(s.target, over.item(affine(t)), s.iter, quiet=True)
-        sums = {n: kind for n in stored if (kind := only_added(n, s.body)) and isinstance(self.values.get(n), Array)}
-        others = [n for n in stored if n not in (*sums, *writes) and isinstance(self.values.get(n), Array)]
-        histories = {n: self.history(n, frame, over.extent) for n in others}
+        frame.unpack(s.target, (over.rising if over.rising and down else over.item)(affine(t)), s.iter, quiet=True)
+        sums = {n: kind for n in stored if n not in counters and (kind := only_added(n, s.body)) and isinstance(
+            self.values.get(n), Array)}
+        others = [n for n in stored if n not in (*sums, *writes, *counters) and isinstance(self.values.get(n), Array)]
+        histories = {n: self.history(n, frame, turn) for n in others}
         for n, kind in sums.items():
             frame.values[n] = known(NEUTRAL[kind][0], self.span(s))
+        for n, marker in counters.items():
+            frame.values[n] = whole(affine(marker), self.span(s))
         seen = {n: frame.values[n].opened.reads for n in writes}
         frame.run([*reversed(s.body)])
+        for n, marker in counters.items():
+            self.values[n] = self.count(n, marker, t, over.extent, frame, s)
+        for n in again:
+            self.begun(histories[n], frame.values[n], frame.lines)
         used = {n: h for n, h in histories.items() if h.read}
-        again = [n for n in writes if frame.values[n].opened.reads > seen[n]]
-        self.closed_loop(s, t, over.extent, frame, used, again)
+        chained = [n for n in writes if frame.values[n].opened.reads > seen[n]]
+        self.closed_loop(s, turn, frame, used, chained)
         for n in stored:
             if n in sums:
                 self.summed(n, sums[n], frame.values[n], t, over.extent, s)
             elif n in used:
-                self.values[n] = used[n].at([*self.around, over.extent], self.span(s))
+                self.values[n] = used[n].at([*self.around, turn.after], self.span(s))
             elif n in writes:
                 self.values[n] = frame.values[n]
-            elif n in frame.values:
-                self.values[n] = self.after(self.values.get(n), frame.values[n], t, over.extent)
+            elif n in frame.values and n not in counters:
+                self.values[n] = self.after(self.values.get(n), frame.values[n], turn)
 
-    def after(self, before: Any, value: Any, t: Index, extent: Affine) -> Any:
+    def count(self, name: str, marker: Index, t: Index, extent: Affine, frame: Any, s: ast.For) -> Array:
+        """Put the value that a whole number has in each turn, which grows by the same or by a linear number, into the lines of
+        the turn; gives the value behind the loop."""
+        first, after = self.values[name].whole, frame.values[name].whole
+        by = None if after is None else after - affine(marker)
+        if by is None or marker in by.indices() or not linear(by) or (bend := slope(by, t).number) is None:
+            raise self.fault(s, f"by how much '{name}' grows in each turn is not known", Advice.COUNTER)
+
+        def at(turn: Affine) -> Affine:
+            span = self.span(s)
+            n, less = whole(turn, span), whole(turn - 1, span)
+            found = self.binary(ast.Add, whole(first, span), self.binary(ast.Mult, whole(without(by, t), span), n, s), s)
+            if bend:
+                pairs = self.binary(ast.FloorDiv, self.binary(ast.Mult, n, less, s), known(2, span), s)
+                found = self.binary(ast.Add, found, self.binary(ast.Mult, known(bend, span), pairs, s), s)
+            return frame.as_whole(found, s, SUBSCRIPT)
+        lines, frame.lines[:] = list(frame.lines), []
+        now: dict[Index | str, Affine] = {marker: at(affine(t))}
+        frame.lines += replaced(lines, now)
+        for n, v in frame.values.items():
+            if isinstance(v, Array) and v.opened is not None:
+                v.opened.written[:] = [put_in(x, now) for x in v.opened.written]
+            elif isinstance(v, Array) and n != name and v is not self.values.get(n):
+                frame.values[n] = in_turn(v, now)
+        return whole(at(extent), self.span(s))
+
+    def after(self, before: Any, value: Any, turn: Steps) -> Any:
         """The value of a name behind a loop: that of the last turn, or a list of what all turns put there."""
         lists = isinstance(before, Several) and isinstance(value, Several) and not before.items and len(value.items) == 1
         if lists and isinstance(item := value.items[0], Array):
             item = self.one_array(item, (0, 0))
-            return Array((extent, *item.shape), lambda at: at_turn(item.element(at[1:]), t, at[0]), loose=item.loose)
+            return Array((turn.extent, *item.shape), lambda at: at_turn(item.element(at[1:]), turn.t, at[0]), loose=item.loose)
         if value is before or before is None or isinstance(before, Array):
-            return last_turn(value, t, extent)
+            return in_turn(value, {turn.t: turn.last}) if isinstance(value, Array) else value
         return Absent("changes in a loop over a size", "write a comprehension, [f(u) for u in x], or use an array of numbers")
 
-    def history(self, name: str, frame: Any, extent: Affine) -> History:
+    def history(self, name: str, frame: Any, turn: Steps) -> History:
         """The values of a name before each turn; read or not, which shows when the turn is."""
         before = self.one_array(self.settled(self.values[name], (0, 0)), (0, 0))
-        made = History(self.new(name, (extent + 1, *before.shape)), before)
-        around = frame.around
+        made = History(self.new(name, (turn.extent + 1, *before.shape)), before)
+        around = [*self.around, turn.now]
 
         def element(at: Shape) -> Node:
             made.read = True
             return Ref(made.variable, (0, 0), [*around, *at])
-        frame.values[name] = Array(before.shape, element, loose=before.loose)
+        frame.values[name] = Array(before.shape, element, loose=before.loose, history=made)
         return made
 
-    def closed_loop(self, s: ast.For, t: Index, extent: Affine, frame: Any, histories: dict[str, History],
-                    again: Sequence[str]) -> None:
+    def begun(self, h: History, value: Any, lines: list[DraftLine | DraftLoop]) -> None:
+        """Leave out the elements that an array has before a turn where each turn assigns all of them first."""
+        if h.fill is None:
+            return
+        v = h.fill.targets[0]
+        after = lines[lines.index(h.fill) + 1:] if h.fill in lines else []
+        first = next((x for x in after if v in read_in(x) or any(v in each.targets for each in x.lines)), None)
+        if isinstance(first, DraftLine) and v not in read_in(first) and covers(first):
+            lines.remove(h.fill)
+        h.read = h.read or any(h.variable in read_in(x) for x in lines)
+
+    def closed_loop(self, s: ast.For, turn: Steps, frame: Any, histories: dict[str, History], again: Sequence[str]) -> None:
         """The lines of all turns: a loop of the language where a turn reads another one."""
         span = self.span(s)
         for name, h in histories.items():
@@ -111,17 +162,17 @@ class SizeLoops(PythonCalls):
                 self.equal(x, y, s)
             at = [Index("i") for _ in h.shape]
             places = [*map(affine, at)]
-            first, then = (*self.around, ZERO, *places), (*self.around, affine(t) + 1, *places)
+            first, then = (*self.around, turn.first, *places), (*self.around, turn.then, *places)
             self.lines.append(DraftLine([h.variable], [h.before.element(places)], span, first, "=", self.ranges(at, h.shape)))
             frame.lines.append(DraftLine([h.variable], [after.element(places)], span, then, "=", frame.ranges(at, h.shape)))
         if not histories and not again:
             self.lines += frame.lines
             return
         for name in again:
-            self.covered(frame.values[name], t, extent, s)
+            self.covered(frame.values[name], turn.t, turn.extent, s)
         for line in (line for each in frame.lines for line in each.lines):
-            line.ranges.pop(t, None)
-        self.lines.append(DraftLoop(t, ZERO, extent, frame.lines, span))
+            line.ranges.pop(turn.t, None)
+        self.lines.append(DraftLoop(turn.t, ZERO, turn.extent, frame.lines, span, turn.down))
 
     def summed(self, name: str, kind: type[ast.operator], each: Array, t: Index, extent: Affine, s: ast.For) -> None:
         """The terms that all turns add to a name, or the factors."""
@@ -145,10 +196,13 @@ class SizeLoops(PythonCalls):
         fill = next((x for x in self.lines if isinstance(x, DraftLine) and x.targets == [value.variable]), None)
         made = value
         if fill is None or value.pending:
+            read = value.history.read if value.history else True
             made = self.line(name, value, self.span(node))
             fill = self.lines[-1]   # type: ignore[assignment]
+            if value.history:
+                value.history.read, value.history.fill = read, fill
         assert isinstance(fill, DraftLine) and made.variable is not None
-        made.opened = Opened(fill, made.variable, len(self.steps), value)
+        made.opened = Opened(fill, made.variable, len(self.steps))
         inner = made.element
 
         def element(at: Shape) -> Node:
@@ -171,39 +225,86 @@ class SizeLoops(PythonCalls):
         value = self.one_array(value, span)
         subscripts = (*self.around[:o.depth], *places, *map(affine, at))
         expression = value.element([*map(affine, at)][len(at) - len(value.shape):])
+        own = {i[0] for x in places if len(i := x.indices()) == 1}
+        if not o.written and not o.added and all(t in own for t, _ in self.steps[o.depth:]):   # its own element was there before
+            def before(x: Node) -> Node:
+                if not (isinstance(x, Ref) and x.variable is o.variable and x.subscripts == subscripts):
+                    return x
+                o.reads -= 1
+                return o.first(subscripts)
+            expression = with_leaves(expression, before)
         self.lines.append(DraftLine([o.variable], [expression], span, subscripts, symbol, self.ranges(at, rest)))
-        o.written.append(places[0])
+        if symbol == "=":
+            o.written.append(places[0])
+        else:
+            o.added = True
 
     def covered(self, value: Array, t: Index, extent: Affine, s: ast.For) -> None:
         """Take back what fills an array whose turns read one another; all of its elements have to be assigned."""
         o = value.opened
         assert o is not None
-        single = [x.number for x in o.written if x.number is not None]
-        to_end = [x for x in o.written if substituted(x, {t: extent}) == value.shape[0]]
-        starts = [c for x in to_end if (c := (x - affine(t)).number) is not None]
-        if not starts:
+        for x in o.written:
+            low, short = put_in(x, {t: ZERO}).number, (value.shape[0] - put_in(x, {t: extent})).number
+            if (x - affine(t)).indices() == [] and low is not None and short is not None:
+                break
+        else:
             raise self.fault(s, "this loop reads elements that it assigns, and does not assign all of them",
                              Advice.FIRST_ELEMENT)
-        first = [self.boundary(o, k) for k in range(starts[0]) if k not in single]
+        ends = [*map(affine, range(low)), *(value.shape[0] - 1 - k for k in range(short))]
+        first = [self.boundary(o, k) for k in ends if k not in o.written]
         for lines in (self.lines, self.reading.draft.lines):
             if o.fill in lines:
                 at = lines.index(o.fill)
                 lines[at:at + 1] = first
 
-    def boundary(self, o: Opened, k: int) -> DraftLine:
+    def boundary(self, o: Opened, k: Affine) -> DraftLine:
         """An element, with all that is behind it, as the array has it at first."""
         at = o.fill.subscripts[o.depth + 1:] if o.fill.subscripts else ()
         i = (o.fill.subscripts or ())[o.depth].index
         ranges = {j: x for j, x in o.fill.ranges.items() if j is not i}
-        values = [v if i is None else at_turn(v, i, affine(k)) for v in o.fill.values]
-        return DraftLine([o.variable], values, o.fill.span, (*(o.fill.subscripts or ())[:o.depth], affine(k), *at), "=", ranges)
+        values = [v if i is None else at_turn(v, i, k) for v in o.fill.values]
+        return DraftLine([o.variable], values, o.fill.span, (*(o.fill.subscripts or ())[:o.depth], k, *at), "=", ranges)
+
+
+class Steps(NamedTuple):
+    """The turns of a loop, counted by t, `down` from the last."""
+
+    t: Index
+    extent: Affine
+    down: bool
+
+    @property
+    def now(self) -> Affine:
+        """Where a history has the value before a turn."""
+        return affine(self.t) + self.down
+
+    @property
+    def then(self) -> Affine:
+        """Where a history has the value after a turn."""
+        return affine(self.t) + (not self.down)
+
+    @property
+    def first(self) -> Affine:
+        """Where a history begins."""
+        return self.extent if self.down else ZERO
+
+    @property
+    def after(self) -> Affine:
+        """Where a history ends."""
+        return ZERO if self.down else self.extent
+
+    @property
+    def last(self) -> Affine:
+        """The last turn."""
+        return ZERO if self.down else self.extent - 1
 
 
 class History:
-    """A name that has a value before each turn, and `before` the first."""
+    """A name that has a value before each turn, and `before` the first; `fill` copies it, where elements are assigned."""
 
     def __init__(self, variable: Variable, before: Array) -> None:
         self.variable, self.before, self.read = variable, before, False
+        self.fill: DraftLine | None = None
 
     @property
     def shape(self) -> tuple[Affine, ...]:
@@ -217,29 +318,70 @@ class History:
 class Opened:
     """An array whose elements are assigned: the line that fills it first, and where it is written."""
 
-    def __init__(self, fill: DraftLine, variable: Variable, depth: int, base: Array) -> None:
-        self.fill, self.variable, self.depth, self.base, self.reads = fill, variable, depth, base, 0
+    def __init__(self, fill: DraftLine, variable: Variable, depth: int) -> None:
+        self.fill, self.variable, self.depth, self.reads = fill, variable, depth, 0
         self.written: list[Affine] = []
+        self.added = False
+
+    def first(self, at: Shape) -> Node:
+        """The element that is there at first."""
+        own = zip(self.fill.subscripts or (), at, strict=True)
+        return replaced_in(self.fill.values[0], {i: x for p, x in own if (i := p.index) is not None})
+
+
+def with_leaves(node: Node, leaf: Callable[[Node], Node]) -> Node:
+    """An expression with other leaves."""
+    if isinstance(node, Op | Call):
+        return type(node)(node.name, [with_leaves(a, leaf) for a in node.args], node.start, node.end)
+    return leaf(node)
+
+
+def replaced_in(node: Node, by: Mapping[Index | str, Affine]) -> Node:
+    """An expression with some of its indices replaced."""
+    def leaf(node: Node) -> Node:
+        if isinstance(node, Ref) and node.subscripts is not None:
+            return Ref(node.variable, node.span, [put_in(x, by) for x in node.subscripts])
+        return Whole(put_in(node.value, by), node.span) if isinstance(node, Whole) else node
+    return with_leaves(node, leaf)
+
+
+def replaced(lines: Sequence[DraftLine | DraftLoop], by: Mapping[Index | str, Affine]) -> list[DraftLine | DraftLoop]:
+    """Lines with some of their indices replaced."""
+    found: list[DraftLine | DraftLoop] = []
+    for x in lines:
+        if isinstance(x, DraftLoop):
+            found.append(DraftLoop(x.step, put_in(x.low, by), put_in(x.high, by), replaced(x.body, by), x.span))
+        else:
+            x.values = [replaced_in(v, by) for v in x.values]
+            x.subscripts = None if x.subscripts is None else tuple(put_in(p, by) for p in x.subscripts)
+            x.ranges = {i: (put_in(low, by), put_in(high, by)) for i, (low, high) in x.ranges.items()}
+            found.append(x)
+    return found
 
 
 def at_turn(node: Node, t: Index, value: Affine) -> Node:
     """An expression in another turn."""
-    if isinstance(node, Ref) and node.subscripts is not None:
-        return Ref(node.variable, node.span, [substituted(x, {t: value}) for x in node.subscripts])
-    if isinstance(node, Whole):
-        return Whole(substituted(node.value, {t: value}), node.span)
-    if isinstance(node, Op | Call):
-        return type(node)(node.name, [at_turn(a, t, value) for a in node.args], node.start, node.end)
-    return node
+    return replaced_in(node, {t: value})
 
 
-def last_turn(value: Any, t: Index, extent: Affine) -> Any:
-    """A value as the last turn leaves it."""
-    if not isinstance(value, Array):
-        return value
-    element: Element = value.element
-    return Array(value.shape, lambda at: at_turn(element(at), t, extent - 1), value.truth,
-                 None if value.whole is None else substituted(value.whole, {t: extent - 1}))
+def in_turn(a: Array, by: Mapping[Index | str, Affine]) -> Array:
+    """A value with some of its indices replaced."""
+    element: Element = a.element
+    return Array(a.shape, lambda at: replaced_in(element(at), by), a.truth, None if a.whole is None else put_in(a.whole, by))
+
+
+def counted(name: str, body: Sequence[ast.stmt]) -> bool:
+    """True for a name that nothing but grows by whole numbers, in each turn."""
+    stores = [n for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)]
+    steady, found = list(body), 0
+    while steady:
+        s = steady.pop()
+        if isinstance(s, ast.For):
+            steady += s.body
+        elif isinstance(s, ast.AugAssign) and isinstance(s.target, ast.Name) and s.target.id == name:
+            plain = isinstance(s.value, ast.Constant) and isinstance(s.value.value, int)
+            found += isinstance(s.op, ast.Add | ast.Sub) and (plain or getattr(s, "whole", False))
+    return 0 < found == len(stores)
 
 
 def assigned(body: Sequence[ast.stmt]) -> Iterator[str]:
@@ -259,6 +401,20 @@ def name_of(node: ast.AST) -> str:
     while isinstance(node, ast.Subscript):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
+
+
+def renewed(s: ast.For) -> set[str]:
+    """The names of arrays of which every turn assigns the same elements: no subscript depends on the turn."""
+    tied = {n.id for n in ast.walk(s.target) if isinstance(n, ast.Name)}
+    stores = [n for b in s.body for n in ast.walk(b) if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store)]
+    for _ in s.body:
+        for b in (n for each in s.body for n in ast.walk(each) if isinstance(n, ast.Assign | ast.AugAssign | ast.For)):
+            made = b.iter if isinstance(b, ast.For) else b.value
+            if tied & {n.id for n in ast.walk(made) if isinstance(n, ast.Name)} or isinstance(b, ast.AugAssign):
+                targets = b.targets if isinstance(b, ast.Assign) else [b.target]
+                tied |= {t.id for t in targets if isinstance(t, ast.Name)}
+    apart = {name_of(n) for n in stores if tied & {m.id for m in ast.walk(n.slice) if isinstance(m, ast.Name)}}
+    return {name_of(n) for n in stores} - apart
 
 
 def stored_elements(s: ast.AST) -> set[str]:

@@ -26,6 +26,7 @@ class Advice:
     KEEP = "keep what it found in a variable: r = a if c else r"
     CHOICE = "write y[i] = a if c else b"
     FIRST_ELEMENT = "assign y[0] before the loop, and y[i] for i in range(1, len(y)) in it"
+    COUNTER = "write it as a sum of the index of the loop, k = 2*i"
     RETURN = "end it with return v"
     EXTENT = "it has to be made of numbers, sizes such as len(x), and indices of loops"
     ELEMENTS = "begin with np.zeros(n) of a number of elements that is known"

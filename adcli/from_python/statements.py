@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from adcli.from_python.arrays import SUBSCRIPT
 from adcli.from_python.expressions import subscripts_of
 from adcli.from_python.loops import SizeLoops, name_of
 from adcli.from_python.reading import Advice
@@ -24,7 +25,7 @@ from adcli.from_python.values import (
 )
 from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.ir.errors import AdError
-from adcli.readers.draft import number
+from adcli.readers.draft import Ref, leaves, number
 
 LEAVING = (ast.Return, ast.Break, ast.Continue, ast.Raise)
 VIEWS = frozenset(("asarray", "transpose", "t", "squeeze", "atleast_1d", "diagonal", "item", "contiguous"))
@@ -77,7 +78,7 @@ class PythonStatements(SizeLoops):
                 c = self.truth(s.test)
                 if c.known is not None:
                     todo += reversed(s.body if c.known else s.orelse)
-                elif any(leaves(n) for n in (s.body, s.orelse)):
+                elif any(leaving(n) for n in (s.body, s.orelse)):
                     return self.two_ways(c, s, todo)
                 else:
                     self.both(c, s)
@@ -146,10 +147,11 @@ class PythonStatements(SizeLoops):
         """A loop written out: each turn is done before what follows."""
         if s.orelse:
             raise self.fault(s, "'else' of a loop cannot be read")
-        over = self.value(s.iter)
+        over, written_out = self.value(s.iter), s
+        s = ast.copy_location(ast.For(s.target, s.iter, guarded(s.body), []), s)
         size = self.turns(over, s.iter)
         if size is not None:
-            if leaves(s.body) or returns(s.body):
+            if leaving(s.body) or returns(s.body):
                 raise self.fault(s, "a loop over a size cannot be left early",
                                  Advice.KEEP)
             self.share(s.target, None, None)
@@ -160,13 +162,13 @@ class PythonStatements(SizeLoops):
         items = self.each_of(over, s.iter)
         todo.append(LoopEnd(True))
         for item in reversed(items):
-            todo += [LoopEnd(False), *reversed(s.body), Turn(s.target, item, s)]
+            todo += [LoopEnd(False), *reversed(written_out.body), Turn(s.target, item, s)]
 
     def many(self, over: PythonRange, s: ast.For) -> bool:
         """Try a loop of many turns as one of the language; False where it has to be written out."""
         low, high = over.low.number, over.high.number
         turns = 0 if low is None or high is None else len(range(low, high, over.step))
-        if turns < FEW_TURNS or leaves(s.body) or returns(s.body):
+        if turns < FEW_TURNS or leaving(s.body) or returns(s.body):
             return False
         values, lines = dict(self.values), list(self.lines)
         try:
@@ -250,6 +252,8 @@ class PythonStatements(SizeLoops):
         assert isinstance(t, ast.Subscript)
         self.own(t, name_of(t))
         value = self.number(s.value)
+        if not value.shape and any(isinstance(x, Ref) and x.variable is base.opened.variable for x in leaves(value.element(()))):
+            return False   # of elements of its own: no sum
         if isinstance(s.op, ast.Sub):
             value = self.binary(ast.Sub, known(0, self.span(s)), value, s)
         self.store_element(base, self.places(t, base), value, s, "+=")
@@ -258,7 +262,7 @@ class PythonStatements(SizeLoops):
     def places(self, target: ast.Subscript, base: Array) -> list[Affine]:
         """The subscripts of an element."""
         parts = zip(subscripts_of(target), base.shape, strict=False)
-        return [self.inside(self.affine(p, "a subscript"), e, target) for p, e in parts]
+        return [self.inside(self.affine(p, SUBSCRIPT), e, target) for p, e in parts]
 
     def expression(self, node: ast.expr) -> None:
         """An expression that stands alone: a docstring, or a list that gets longer."""
@@ -289,7 +293,7 @@ class PythonStatements(SizeLoops):
         parts = subscripts_of(target)
         if any(isinstance(p, ast.Slice) for p in parts):
             raise self.fault(target, "a slice as a target cannot be read", "assign the elements in a loop over range")
-        places = [self.affine(p, "a subscript") for p in parts]
+        places = [self.affine(p, SUBSCRIPT) for p in parts]
         if isinstance(base, Array) and base.items is None and base.shape and isinstance(target.value, ast.Name):
             if base.opened is None:
                 base = self.values[target.value.id] = self.opened(target.value.id, base, node)
@@ -325,12 +329,23 @@ class PythonStatements(SizeLoops):
         return stacked(items) if items else Array((affine(0),), base.element, items=[])
 
 
-def leaves(body: Sequence[ast.stmt]) -> bool:
+def guarded(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Statements of a turn with what follows a `continue` under the condition that there is none."""
+    for k, s in enumerate(body):
+        if isinstance(s, ast.Continue):
+            return body[:k]
+        if isinstance(s, ast.If) and leaving([s]):
+            arms = [guarded([*arm, *body[k + 1:]]) for arm in (s.body, s.orelse)]
+            return [*body[:k], ast.copy_location(ast.If(s.test, arms[0] or [ast.Pass()], arms[1]), s)]
+    return body
+
+
+def leaving(body: Sequence[ast.stmt]) -> bool:
     """True if a way through these statements ends the function or a turn of a loop around them."""
     for s in body:
         if isinstance(s, LEAVING):
             return True
-        if isinstance(s, ast.If) and (leaves(s.body) or leaves(s.orelse)):
+        if isinstance(s, ast.If) and (leaving(s.body) or leaving(s.orelse)):
             return True
         if isinstance(s, ast.For | ast.While) and returns(s.body):
             return True

@@ -27,7 +27,7 @@ class Array:
     """Numbers, or truth values. `whole` is a whole number that is known as a sum of sizes and indices, `known` any known number;
     `items` are the parts along the first dimension where these are written out. `loose` are inputs it depends on whose rank
     nobody has said. A `pending` one is a line of a frame as soon as its name is read; `opened` says where elements
-    are assigned."""
+    are assigned, `history` that they are those before a turn of a loop."""
 
     shape: tuple[Affine, ...]
     element: Element
@@ -39,6 +39,7 @@ class Array:
     pending: tuple[str, Span, Any] | None = None
     variable: Variable | None = None
     opened: Any = None
+    history: Any = None
 
     @property
     def constant(self) -> int | float | bool | None:
@@ -95,10 +96,12 @@ class Absent(NamedTuple):
 
 
 class Indexed(NamedTuple):
-    """The items of a loop whose number of turns is a size, one for each turn."""
+    """The items of a loop whose number of turns is a size, one for each turn; `rising` are those of a loop that counts down, from
+    its last turn on."""
 
     extent: Affine
     item: Callable[[Affine], Any]
+    rising: Callable[[Affine], Any] | None = None
 
 
 def scalar(node: Node, truth: bool = False, loose: Loose = NONE) -> Array:
@@ -144,7 +147,7 @@ def at_place(a: Array, span: Span) -> Array:
     """A value as it is read at a place: the leaves that are its name stand there."""
     element = a.element
     return Array(a.shape, lambda at: moved(element(at), span), a.truth, a.whole, a.known, a.items, a.loose,
-                 variable=a.variable, opened=a.opened)
+                 variable=a.variable, opened=a.opened, history=a.history)
 
 
 def stacked(items: list[Any]) -> Array:

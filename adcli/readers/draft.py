@@ -9,11 +9,11 @@ value is not read any more, and is numbered elsewhere; indices are i, j, k, … 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from adcli.lang.ir.affine import Affine, Floor, Index, Product
+from adcli.lang.ir.affine import Affine, Floor, Index, Product, affine, substituted
 from adcli.lang.ir.errors import Source, Span
 from adcli.lang.ir.names import RESERVED, Names, look
 from adcli.lang.ir.notation import TENSOR_CALLS, constant
@@ -38,12 +38,14 @@ from adcli.readers.origin import TextOrigin, places
 
 
 class Variable:
-    """A value with a name: `hint` is what the source calls it. `shape` is () for a number. An input keeps its name."""
+    """A value with a name: `hint` is what the source calls it. `shape` is () for a number. An input keeps its name. A `whole` one
+    may be read in subscripts; `value` is that of a number."""
 
-    __slots__ = ("hint", "input", "name", "shape")
+    __slots__ = ("hint", "input", "name", "shape", "value", "whole")
 
-    def __init__(self, hint: str, shape: Sequence[Affine] = (), input: bool = False) -> None:
-        self.hint, self.shape, self.input, self.name = hint, tuple(shape), input, hint
+    def __init__(self, hint: str, shape: Sequence[Affine] = (), input: bool = False, whole: bool = False) -> None:
+        self.hint, self.shape, self.input, self.name, self.whole = hint, tuple(shape), input, hint, whole
+        self.value: Node | None = None
 
 
 class Ref(Token):
@@ -54,6 +56,34 @@ class Ref(Token):
     def __init__(self, variable: Variable, span: Span, subscripts: Sequence[Affine] | None = None) -> None:
         super().__init__("NAME", variable.hint, *span)
         self.variable, self.subscripts = variable, None if subscripts is None else tuple(subscripts)
+
+
+class IndexEntry(Index):
+    """A whole number that is read from a variable, as an atom of subscripts."""
+
+    __slots__ = ("ref",)
+
+    def __init__(self, ref: Ref) -> None:
+        super().__init__(ref.text)
+        self.ref = ref
+
+
+def put_in(x: Affine, by: Mapping[Index | str, Affine]) -> Affine:
+    """A sum with some of its indices replaced, those in its entries too."""
+    all_of = dict(by)
+    for e in x.indices():
+        if isinstance(e, IndexEntry):
+            all_of[e] = affine(IndexEntry(Ref(e.ref.variable, e.ref.span, [put_in(y, by) for y in e.ref.subscripts or ()])))
+    return substituted(x, all_of)
+
+
+def entries(x: Affine) -> Iterator[Ref]:
+    """What a sum reads of variables."""
+    for e in x.indices():
+        if isinstance(e, IndexEntry):
+            yield e.ref
+            for y in e.ref.subscripts or ():
+                yield from entries(y)
 
 
 class Whole(Token):
@@ -88,13 +118,14 @@ class DraftLine:
 
 @dataclass(slots=True, eq=False, repr=False, match_args=False)
 class DraftLoop:
-    """A loop over steps."""
+    """A loop over steps, `down` from the last one."""
 
     step: Index
     low: Affine
     high: Affine
     body: list[DraftLine | DraftLoop]
     span: Span
+    down: bool = False
 
     @property
     def lines(self) -> list[DraftLine]:
@@ -152,11 +183,14 @@ def leaves(*roots: Node) -> Iterator[Token]:
             stack += node.args
         elif isinstance(node, Token):
             yield node
+            for x in (node.subscripts or () if isinstance(node, Ref) else [node.value] if isinstance(node, Whole) else ()):
+                yield from entries(x)
 
 
 def read_in(line: DraftLine | DraftLoop) -> set[Variable]:
     """The variables that a line reads."""
-    return {t.variable for each in line.lines for t in leaves(*each.values) if isinstance(t, Ref)}
+    return {t.variable for each in line.lines for t in (
+        *leaves(*each.values), *(r for x in each.subscripts or () for r in entries(x))) if isinstance(t, Ref)}
 
 
 # ---------------------------------------------------------------- as a text
@@ -166,6 +200,7 @@ WORDS = RESERVED - {"pi", "π", "where"}
 LETTERS = "ijklmnpqr"
 LINE = 130
 """Characters of a line of inputs."""
+INT32 = Token("NAME", "int32", 0, 0)
 
 
 def written(draft: Draft, source: Source, name: str, function: Span, comments: Sequence[tuple[int, str]],
@@ -306,7 +341,8 @@ class DraftTree:
         v = i.variable
         names: dict[Index, str] = {}
         if v.shape:
-            name: Token = Typed(Token("NAME", v.name, *i.span), None, [self.affine(x, i.span, names) for x in v.shape], i.span[1])
+            name: Token = Typed(Token("NAME", v.name, *i.span), INT32 if v.whole else None,
+                                [self.affine(x, i.span, names) for x in v.shape], i.span[1])
         else:
             name = Token("NAME", v.name, *i.span)
         return Item(name, i.default, i.default if i.fixed else None, i.default if i.fixed else None)
@@ -321,14 +357,16 @@ class DraftTree:
         names = around | {s.step: next(c for c in self.letters if c not in around.values())}
         body = [self.loop(x, names) if isinstance(x, DraftLoop) else self.line(x, names) for x in s.body]
         bounds = [self.affine(x, s.span, names) for x in (s.low, s.high)]
-        return For(Token("NAME", names[s.step], *s.span), bounds[0], bounds[1], False, None, False, body, s.span[0], *s.span)
+        return For(Token("NAME", names[s.step], *s.span), bounds[0], bounds[1], s.down, None, False, body, s.span[0], *s.span)
 
     def line(self, line: DraftLine, around: dict[Index, str]) -> Statement:
         letters = (c for c in self.letters if c not in around.values())
         names = around | {i: next(letters) for i in line.ranges}
         targets = [Token("NAME", v.name, *line.span) for v in line.targets]
+        if line.targets[0].whole:
+            targets = [Typed(targets[0], INT32, None, line.span[1])]
         values = [self.node(v, names) for v in line.values]
-        if line.subscripts is None and line.symbol == "=" and not line.ranges:
+        if line.subscripts is None and line.symbol == "=" and not line.ranges and type(targets[0]) is Token:
             return Assign(targets, values, *line.span)
         subscripts = None if line.subscripts is None else [self.affine(x, line.span, names) for x in line.subscripts]
         clauses = [Clause("range", Token("NAME", names[i], *line.span), [self.affine(x, line.span, names) for x in bounds],
@@ -369,6 +407,8 @@ class DraftTree:
         if isinstance(atom, Floor):
             whole = self.affine(atom.whole, span, names)
             inner: Node = Call("floor", [Op("div", [whole, self.affine(atom.divisor, span, names)], *span)], *span)
+        elif isinstance(atom, IndexEntry):
+            inner = self.node(atom.ref, names)
         elif isinstance(atom, Product):
             inner = Op("mul", [self.affine(atom.left, span, names), self.affine(atom.right, span, names)], *span)
         else:
@@ -380,6 +420,8 @@ def inferred(line: DraftLine, i: Index) -> bool:
     """True if the language finds the range of an index by itself: it stands alone as a subscript, of extents that are the range,
     and in no other subscript."""
     low, high = line.ranges[i]
+    if high.indices():   # a range that differs from row to row
+        return False
     found = Counter[bool]()
     for t in leaves(*line.values):
         if isinstance(t, Ref) and t.subscripts is not None:

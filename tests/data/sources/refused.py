@@ -203,15 +203,16 @@ def skipped(x: "Float[Array, 'n']"):
     s = 0.0
     for i in range(len(x)):
         if x[i] > 0:
-            continue
+            break
         s += x[i]
     return s
 
 
-def own_element(x: "Float[Array, 'n']"):
+def assigned_twice(x: "Float[Array, 'n']"):
     y = x.copy()
     for i in range(len(x)):
         y[i] = 2 * y[i]
+        y[i] = y[i] + y[i] ** 2
     return y
 
 
@@ -225,7 +226,7 @@ def under_condition(x: "Float[Array, 'n']"):
 
 def not_all(x: "Float[Array, 'n']"):
     y = np.zeros(len(x))
-    for i in range(1, len(x) - 1):
+    for i in range(1, len(x), 2):
         y[i] = y[i - 1] + x[i]
     return y
 
