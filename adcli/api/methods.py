@@ -53,7 +53,7 @@ class Inspection:
 
     def trace(self, at: Values | None = None, /, *, of: OneOrMore = None, wrt: OneOrMore = None,
               tangent: str | Values | None = None, cotangent: str | Values | None = None,
-              names: str = "textbook", element: str | None = None, **values: Any) -> View:
+              names: str = "program", element: str | None = None, **values: Any) -> View:
         """The evaluation table of the textbooks at a point, as `adcli trace` has it: every line with its value, with its tangent
         along a direction such as {"x": 1}, and with the adjoints for weights of the outputs; `names` is textbook or program. Of a
         program with tensors every statement is a line, or with an `element` such as "h(:, 0)" every operation behind it."""

@@ -85,7 +85,7 @@ def start(source: Source, options: ExploreOptions) -> dict[str, Any] | None:
 
 FOLDER = Path(__file__).parent / "page"
 SCRIPTS = ("dom", "typeset", "numbers", "state", "words", "panes", "quiz", "model", "controls", "stepper", "windowed", "code",
-           "table", "layers", "graph", "tensors", "main")
+           "table", "graph", "tensors", "main")
 """The modules, each after those that it imports."""
 IMPORT = re.compile(r'^import \{[^}]*\} from "\./\w+\.js";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (const|function) (\w+)", re.MULTILINE)

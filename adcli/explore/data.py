@@ -22,10 +22,12 @@ from typing import Any
 
 from adcli.answers import cause_texts
 from adcli.answers.diagnose import described, letter
+from adcli.codegen.documents.notation import Label
 from adcli.codegen.scripts import tape as tapes
 from adcli.codegen.scripts.javascript import operations
 from adcli.codegen.scripts.tape import Json, as_json, tape, work
-from adcli.explore.formulas import NamesInStyles, guarded, lines, rows, source_lines, spelled
+from adcli.explore.formulas import NamesInStyles, guarded, lines, rows, source_lines
+from adcli.explore.graph import LONGEST, parts
 from adcli.explore.sweeps import Shown, shown
 from adcli.lang.analyse.numeric_rules import rule_of
 from adcli.lang.analyse.trace import ADJOINT, TANGENT
@@ -148,13 +150,15 @@ class Document:
         self.names, self.rules = name_table(program), Rules(program)
         self.derived = ((TANGENT, programs.tangents), (ADJOINT, programs.adjoints))
         panes = {"value": programs.primal, "tangent": programs.forward, "adjoint": programs.reverse}
-        self.spelling = NamesInStyles(panes.values())
-        self.called = spelled(panes, self.spelling, programs.seen, len(programs.everything.results) - 1)
+        self.spelling = NamesInStyles(panes)
+        self.called = self.spelling.spelled(programs.seen, len(programs.everything.results) - 1)
         for key, places in self.derived:
             self.name(key, places)
         self.counts = {p.name for p in counts(program)}
         self.ids: dict[Atom, str] = {p.var: f"in{k}" for k, p in enumerate(program.params)}
         self.ids |= {o: f"op{k}" for k, e in enumerate(program.equations) for o in e.outs}
+        self.makers = {o: e for e in program.equations for o in e.outs}
+        self.rows = self.table()
 
     def name(self, key: str, places: Mapping[Atom, int]) -> None:
         """Call each derivative like a value that it is of: in a program of its own another one may have that name."""
@@ -173,8 +177,8 @@ class Document:
             "version": 1, "name": self.source.name, "source": self.source.text, "levels": list(LEVELS), "sizes": dict(self.sizes),
             "inputs": [self.input(p) for p in self.program.params], "outputs": [self.output(r) for r in self.program.results],
             "operations": [self.operation(k) for k in range(len(self.program.equations))],
-            "panes": self.panes(), "table": self.table(), "graph": self.graph(),
-            "names": self.called,
+            "panes": self.panes(), "table": self.rows, "graph": self.graph(),
+            "names": self.called, "legend": self.spelling.legend,
             "seeds": {"tangent": [p.seed for p in self.programs.tangent_seeds],
                       "cotangent": [p.seed for p in self.programs.cotangent_seeds]},
             "rules": None if self.rules.none else self.rules.made, "words": WORDS,
@@ -242,19 +246,26 @@ class Document:
         return {"primal": rows(programs.primal, programs.seen, False), "tangent": rows(programs.forward, programs.seen, True),
                 "adjoint": rows(programs.reverse, programs.seen, True)}
 
-    def graph(self) -> Json:
-        """Nodes with their ranks, the inputs at 0, and edges from a value to what reads it, by argument."""
-        ranks: dict[str, int] = {self.ids[p.var]: 0 for p in self.program.params}
-        edges = []
-        for k, e in enumerate(self.program.equations):
-            read = [(self.ids[a], i) for i, a in enumerate(e.args) if isinstance(a, Var)]
-            ranks[f"op{k}"] = 1 + max((ranks[a] for a, _ in read), default=0)
-            edges += [[a, f"op{k}", i] for a, i in read]
-        last = 1 + max(ranks.values(), default=0)
+    def graph(self) -> list[Json]:
+        reads = {f"op{k}": [self.ids[a] for a in e.args if isinstance(a, Var)] for k, e in enumerate(self.program.equations)}
+        made = {row["value"]: row for row in self.rows["primal"]}
+        labels = {self.ids[v]: self.label(v, made.get(self.programs.seen[v], {})) for v in self.ids if isinstance(v, Var)}
         for k, r in enumerate(self.program.results):
-            ranks[f"out{k}"] = last
-            edges += [[self.ids[r.atom], f"out{k}", 0]] if isinstance(r.atom, Var) else []
-        return {"nodes": [[name, rank] for name, rank in ranks.items()], "edges": edges}
+            if not isinstance(r.atom, Var) or self.ids[r.atom].startswith("in") or self.names[r.atom] != r.name:
+                reads[f"out{k}"] = [self.ids[r.atom]] if isinstance(r.atom, Var) else []
+                labels[f"out{k}"] = {"plain": r.name, "unicode": self.spelling.notations["unicode"].label(Label(r.name))}
+        return parts(labels, reads)
+
+    def label(self, v: Var, row: Json) -> Json:
+        """The name of a value, and what makes it where there is room."""
+        e, found = self.makers.get(v), {}
+        for style in ("plain", "unicode"):
+            names = self.called[style]
+            name = names[self.programs.seen[v]]
+            text = "".join(names[x] if isinstance(x, int) else x for x in row["formula"][style]) if row else name
+            whole = text if not row or row.get("whole") else f"{name} = {text}"
+            found[style] = whole if len(whole) < LONGEST else f"{name} = {sign(e)} …" if e and not row.get("whole") else name
+        return found
 
 
 def in_cases(program: Program) -> Program:

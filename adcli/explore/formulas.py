@@ -6,10 +6,11 @@ their own, the adjoints in the order of the reverse sweep.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from adcli.codegen.documents.notation import Label, Latex, Notation, Unicode
+from adcli.codegen.documents.names import DocumentNames, examples, labels, legend
+from adcli.codegen.documents.notation import Latex, Notation, Unicode
 from adcli.codegen.scripts.tape import Json
 from adcli.lang.analyse.trace import ADJOINT, TANGENT, VALUE
 from adcli.lang.ir import Atom, Equation, Lit, Program, has_tensors
@@ -92,28 +93,38 @@ def tensor_row(line: Json) -> Json:
 
 
 class NamesInStyles:
-    """Names and those of their derivatives in each style; `programs` have all names."""
+    """Names and those of their derivatives in each style; the `panes` have all names, the first those of values."""
 
-    def __init__(self, programs: Iterable[Program]) -> None:
-        names = {name: None for p in programs for name in name_table(p).values()}
-        stems = [marked(name, kind)[0] for name in names for kind in (VALUE, *PREFIXES)]
-        self.notations: Mapping[str, Notation] = {"unicode": Unicode(number), "latex": Latex(number, dict.fromkeys(stems))}
+    def __init__(self, panes: Mapping[str, Program]) -> None:
+        self.panes, self.tables = panes, {kind: name_table(p) for kind, p in panes.items()}
+        stems = dict.fromkeys(name for table in self.tables.values() for name in table.values())
+        self.notations: Mapping[str, Notation] = {"unicode": Unicode(number), "latex": Latex(number, stems)}
+        self.labels = labels(panes[VALUE], self.tables[VALUE])
 
     def of(self, name: str, kind: str) -> Json:
         return {"plain": PREFIXES.get(kind, "") + name,
-                **{style: notation.label(Label(name), kind) for style, notation in self.notations.items()}}
+                **{style: notation.label(self.labels[name], kind) for style, notation in self.notations.items()}}
 
+    def spelled(self, seen: Mapping[Atom, int], count: int) -> Json:
+        """The name of the value at each place: as in the programs, and as in all documents."""
+        found: Json = {style: [""] * count for style in STYLES}
+        for kind, program in self.panes.items():
+            table = self.tables[kind]
+            texts = {style: DocumentNames(program, table, notation).texts for style, notation in self.notations.items()}
+            for v, name in table.items():
+                if v in seen and not found["plain"][seen[v]]:
+                    found["plain"][seen[v]] = name
+                    for style, each in texts.items():
+                        found[style][seen[v]] = each[name]
+        return found
 
-def spelled(panes: Mapping[str, Program], spelling: NamesInStyles, seen: Mapping[Atom, int], count: int) -> Json:
-    """The name of the value at each place: as in the programs, and as in books, with a dot above a tangent and a bar above an
-    adjoint."""
-    found: Json = {style: [""] * count for style in STYLES}
-    for kind, program in panes.items():
-        for v, name in name_table(program).items():
-            if v in seen and not found["plain"][seen[v]]:
-                for style, text in spelling.of(*marked(name, kind)).items():
-                    found[style][seen[v]] = text
-    return found
+    @property
+    def legend(self) -> str:
+        """How the names are made."""
+        said = DocumentNames(self.panes[ADJOINT], self.tables[ADJOINT], self.notations["unicode"])
+        named = self.labels.values()
+        return legend(said.notation, named, [*examples(said.notation, named, (TANGENT, ADJOINT)), *said.copied],
+                      "without a name, i1, i2, … in the programs")
 
 
 def guarded(guard: Sequence[tuple[int, bool]], value: int) -> list[str | int]:
@@ -122,12 +133,6 @@ def guarded(guard: Sequence[tuple[int, bool]], value: int) -> list[str | int]:
         return [value]
     literals = [["" if holds else "not ", place] for place, holds in guard]
     return [x for i, literal in enumerate(literals) for x in (" and " if i else "", *literal) if x != ""] + [" ? ", value, " : 0"]
-
-
-def marked(name: str, kind: str) -> tuple[str, str]:
-    """The name that a derivative is of, and its mark."""
-    before = PREFIXES.get(kind, "")
-    return (name[len(before):], kind) if before and name.startswith(before) and len(name) > len(before) else (name, VALUE)
 
 
 # ---------------------------------------------------------------- lines of panes

@@ -1,9 +1,8 @@
 """The verb trace: the evaluation table of the textbooks, every line of a program with its value, tangent and adjoint.
 
-Values are named as in Griewank and Walther (Evaluating Derivatives, 2nd ed. 2008): the n inputs are v₁₋ₙ … v₀, what the program
-has no name for is v₁, v₂, … in the order of evaluation, and a last row says which value an output is; a value that a statement
-names keeps its name. With `--names program` inputs and outputs keep theirs too. Where the program itself has names such as v1,
-the numbered ones go by another letter.
+Values have the names of all documents (`adcli.codegen.documents.names`). With `--names textbook` they are those of Griewank and
+Walther (Evaluating Derivatives, 2nd ed. 2008): the n inputs are v₁₋ₙ … v₀, what the program has no name for is v₁, v₂, … in the
+order of evaluation, and a last row says which value an output is; a value that a statement names keeps its name.
 """
 from __future__ import annotations
 
@@ -36,8 +35,8 @@ from adcli.trace.at_points import READABLE, Tables, TraceOptions, prepared
 @seed_option("tangent", "Direction of the tangents; inputs not named get 0.")
 @seed_option("cotangent", "Weights of the outputs for the adjoints; outputs not named get 0.")
 @points_option
-@option(WRITTEN, "--names", "naming", type=OneOf("naming", ("textbook", "program")), default="textbook", show_default=True,
-        help="Number inputs and outputs (v₀ = x), or keep their names.")
+@option(WRITTEN, "--names", "naming", type=OneOf("naming", ("textbook", "program")), default="program", show_default=True,
+        help="Keep the names of inputs and outputs, or number them (v₀ = x).")
 @option(WRITTEN, "--element", metavar="NAME",
         help="Of a program with tensors the operations that compute one element, h(3,0), or several, h(:,0): step after step.")
 @format_option(("text", "markdown", "latex", "json"), "Format of the table.")

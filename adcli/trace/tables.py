@@ -12,6 +12,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from adcli.codegen.documents.columns import padded, width
+from adcli.codegen.documents.names import examples, legend
 from adcli.codegen.documents.notation import Label, Notation, label_of
 from adcli.lang.analyse.numeric_sweeps import Derivative
 from adcli.lang.analyse.trace import (
@@ -53,10 +54,12 @@ class TraceRow(NamedTuple):
 
 
 class TraceTable(NamedTuple):
-    """Rows in three sections: inputs, lines, outputs. Without a second title there is no second column."""
+    """Rows in three sections: inputs, lines, outputs. Without a second title there is no second column. The `legend` says how
+    names are made."""
 
     titles: tuple[str, str]
     sections: tuple[list[TraceRow], list[TraceRow], list[TraceRow]]
+    legend: str = ""
 
 
 MOST_ROWS = 500
@@ -80,12 +83,16 @@ class Writer:
                           self.given(p.name, p.var, TANGENT) if p.var in self.trace.tangents else NOTHING)
                  for p in self.trace.program.params],
                 [row for line in self.trace.lines for row in self.forward(line)],
-                [TraceRow(self.output(r), self.output(r, TANGENT) if tangent else NOTHING) for r in self.trace.program.results]))
+                [TraceRow(self.output(r), self.output(r, TANGENT) if tangent else NOTHING) for r in self.trace.program.results]),
+                self.legend(TANGENT if tangent else ""))
         if cotangent:
             yield TraceTable((PRIMAL, REVERSE), (
                 [TraceRow(self.given(p.name, p.var), self.received(p.name, p.var)) for p in self.trace.program.params],
                 [row for line in self.trace.lines for row in self.reverse(line)],
-                [TraceRow(self.output(r), self.sown(r)) for r in self.trace.program.results]))
+                [TraceRow(self.output(r), self.sown(r)) for r in self.trace.program.results]), self.legend(ADJOINT))
+
+    def legend(self, kind: str) -> str:
+        return legend(self.notation, self.names.values(), examples(self.notation, self.names.values(), [kind]))
 
     # ------------------------------------------------------------ cells
 
@@ -225,6 +232,7 @@ def text(table: TraceTable, columns: int | None = None) -> Iterator[str]:
     if columns is not None and sum(side.widest for side in sides) + 3 * len(sides[1:]) > columns:
         for i, side in enumerate(sides):
             yield "\n" * bool(i) + "".join(f"{line}\n" for line in side.narrow(columns))
+        yield from (f"{line}\n" for line in folded(table.legend, columns) if line)
         return
     yield "".join(joined([padded(side.title, side.width) for side in sides], " │ "))
     for k in range(len(both)):
@@ -233,6 +241,8 @@ def text(table: TraceTable, columns: int | None = None) -> Iterator[str]:
             for cells in zip(*(side.sections[k] for side in sides), strict=True):
                 lines = [padded(aligned(cell, side.parts), side.width) for cell, side in zip(cells, sides, strict=True)]
                 yield joined(lines, " │ ")
+    if table.legend:
+        yield joined(["─" * side.width for side in sides], "─┴─") + f"{table.legend}\n"
 
 
 def joined(sides: Sequence[str], bar: str) -> str:
@@ -287,6 +297,8 @@ def markdown(table: TraceTable) -> Iterator[str]:
     columns = 2 if table.titles[1] else 1
     rows = ([" = ".join(filter(None, cell)) for cell in row[:columns]] for section in table.sections for row in section)
     yield from markdown_table(table.titles[:columns], rows)
+    if table.legend:
+        yield f"\n{table.legend}\n"
 
 
 def latex(table: TraceTable) -> Iterator[str]:
@@ -296,6 +308,8 @@ def latex(table: TraceTable) -> Iterator[str]:
     head = [rf"\multicolumn{{4}}{{l}}{{{title}}}" for title in table.titles[:columns]]
     sections = [[latex_cells(row[:columns]) for row in section] for section in table.sections]
     yield from booktabs(f"@{{}}{layout}@{{}}", head, sections)
+    if table.legend:
+        yield f"% names: {table.legend}\n"
 
 
 def latex_cells(row: Sequence[Cell]) -> list[str]:
@@ -314,6 +328,8 @@ def in_html(table: TraceTable) -> Iterator[str]:
     yield html.table("Evaluation table", table.titles[:columns], sections, "<" * 4 * columns, 4)
     if more := sum(max(0, len(section) - MOST_ROWS) for section in table.sections):
         yield html.paragraph(f"… {more:,} more rows")
+    if table.legend:
+        yield html.paragraph(table.legend)
 
 
 def html_cells(row: Sequence[Cell]) -> list[str]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from adcli.answers.diagnose import blame, worst_operation
 from adcli.answers.evaluation import all_derivatives, all_values
+from adcli.codegen.documents.names import examples, labels, legend
 from adcli.codegen.documents.notation import Label, Latex, Notation
 from adcli.codegen.rows.native_arithmetic import native_arithmetic
 from adcli.lang.analyse.trace import ADJOINT, TANGENT, VALUE, Trace, traced
@@ -150,6 +151,7 @@ class StatementRows:
     def __init__(self, found: TracedTensors | LargeTrace, notation: Notation) -> None:
         self.found, self.notation = found, notation
         program = found.program
+        self.labels = labels(program, name_table(program))
         outputs = {r.atom for r in program.results}
         self.inputs: list[tuple[str, Atom]] = [(p.name, p.var) for p in program.params if not p.var.integer]
         self.values: list[tuple[str, Atom]] = [(name, o) for o, name in computed_names(program).items() if o not in outputs]
@@ -169,11 +171,13 @@ class StatementRows:
     def table(self, title: str, kind: str) -> TraceTable:
         inputs, values, outputs = ([TraceRow(self.cell(name, atom, VALUE), self.cell(name, atom, kind) if title else NOTHING)
                                     for name, atom in rows] for rows in (self.inputs, self.values, self.outputs))
-        return TraceTable((PRIMAL, title), (inputs, values, outputs))
+        named = self.labels.values()
+        said = legend(self.notation, named, examples(self.notation, named, [kind] if title else []))
+        return TraceTable((PRIMAL, title), (inputs, values, outputs), said)
 
     def cell(self, name: str, atom: Atom, kind: str) -> Cell:
         """h = 4 × 2, norm 3.2 = [[0.5, 1], …]; a number as in any trace."""
-        found, label = self.found.numbers(atom, kind), self.notation.label(Label(name), kind)
+        found, label = self.found.numbers(atom, kind), self.notation.label(self.labels.get(name, Label(name)), kind)
         if found is None:
             return NOTHING
         if not found.shape:

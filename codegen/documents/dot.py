@@ -42,7 +42,8 @@ def digraph(graph: Graph, name: str) -> str:
     inputs = [node_line(i, n) for i, n in enumerate(graph.nodes) if n.kind == INPUT]
     edges = [edge_line(e) for e in graph.edges]
     haste = [line for line, least in zip(HASTE, (LARGE, VERY_LARGE), strict=True) if len(graph.nodes) >= least]
-    body = (INDENT + line for line in [*HEAD, *haste, *inputs, *inside, *edges])
+    legend = [f'label={quoted(graph.legend)}; labelloc=b; labeljust=l;'] if graph.legend else []
+    body = (INDENT + line for line in [*HEAD, *legend, *haste, *inputs, *inside, *edges])
     return "\n".join([f"digraph {quoted(name)} {{", *body, "}", ""])
 
 

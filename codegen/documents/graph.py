@@ -1,7 +1,7 @@
 """A program as a graph, in plain data: a node for every input and every operation, an edge for every use of a value.
 
-What is drawn of it, and how, is the business of `dot` (for Graphviz) and of `svg`. A node has the line that
-`adcli show` has for the operation, as mathematics writes it, so that pictures and listings go by the same names. An output is the
+What is drawn of it, and how, is the business of `dot` (for Graphviz) and of `svg`. A node has the line of the
+operation as mathematics writes it, by the names of `names`. An output is the
 node that computes it, or has a node of its own where that is an input, a constant or another output.
 
 A derivative is a result that was taken with respect to inputs (dv_dx), that depends on a seed, or that is called the tangent of
@@ -12,16 +12,17 @@ and what others read of it are its edges; values inside go unseen, but for a mar
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
-from typing import NamedTuple
 
+from adcli.codegen.documents.names import DocumentNames
 from adcli.codegen.documents.notation import Unicode
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import shape_text
 from adcli.lang.ir.errors import CalledSpan, FunctionCall, Source, Span
-from adcli.lang.ir.notation import ATOM, Piece, call, number
+from adcli.lang.ir.notation import ATOM, PRODUCT, Piece, call, number
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.matrix import Boxed
 from adcli.lang.operations.recurrence import Recurrence
@@ -35,6 +36,7 @@ LONGEST_LINE = 44
 MOST_LINES = 6
 """Lines of a formula; what is longer is cut."""
 DUP = TABLE["dup"]
+NAME = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +65,11 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Nodes in the order of evaluation, so that every edge goes forwards."""
+    """Nodes in the order of evaluation, so that every edge goes forwards. The `legend` says how names are made."""
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
+    legend: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +100,9 @@ class _Builder:
     """The nodes of a program as they are made; `home` says which node has a value."""
 
     def __init__(self, program: Program, at: AtPoint) -> None:
-        self.program, self.at, self.derived = program, at, derivatives(program)
+        self.program, self.at = program, at
         self.formulas = _Formulas(program)
+        self.derived = self.formulas.spelling.derived
         self.home: dict[Atom, int] = {}
         self.nodes: list[Node] = []
         self.edges: list[Edge] = []
@@ -112,12 +116,12 @@ class _Builder:
         for r in self.program.results:
             if own.get(r.atom) != r.name:
                 self.output(r)
-        return Graph(tuple(self.nodes), tuple(self.edges))
+        return Graph(tuple(self.nodes), tuple(self.edges), self.formulas.spelling.legend)
 
     def own_outputs(self) -> dict[Atom, str]:
         """The values that operations compute for an output, with its name."""
         computed = {o for e in self.program.equations if e.op is not DUP for o in e.outs}
-        names = self.formulas.names
+        names = self.formulas.spelling.table
         return {r.atom: r.name for r in self.program.results if isinstance(r.atom, Var) and r.atom in computed
                 and names[r.atom] == r.name}
 
@@ -129,7 +133,8 @@ class _Builder:
     def input(self, p: Param) -> None:
         said = self.said(p.var)
         default = f" = {number(p.default)}" if p.default is not None and not p.var.shape and not said.lines else ""
-        title = ("int32 " if p.var.integer else "") + p.name + (shape_text(p.var.shape) if p.var.shape else "") + default
+        shape = shape_text(p.var.shape) if p.var.shape else ""
+        title = ("int32 " if p.var.integer else "") + self.formulas.names[p.var] + shape + default
         self.add(Node(INPUT, (*wrapped(title), *said.lines), p.var in self.derived.values, mark=said.mark), (p.var,))
 
     def operation(self, e: Equation, own: Mapping[Atom, str]) -> None:
@@ -149,9 +154,9 @@ class _Builder:
 
     def output(self, r: Result) -> None:
         """An output whose value is an input, a constant, or has the name of another."""
-        source = number(r.atom.value) if isinstance(r.atom, Lit) else self.formulas.names[r.atom]
+        source, name = self.formulas.piece(r.atom)[0], self.formulas.spelling.texts[r.name]
         derived = r.name in self.derived.results
-        title = wrapped(f"{r.name} = {source}" if source != r.name else r.name)
+        title = wrapped(f"{name} = {source}" if source != name else name)
         at = self.add(Node(OUTPUT, (*title, *self.said(r.atom).lines[:1]), derived, True))
         self.reached(r.atom, at, "")
 
@@ -168,19 +173,20 @@ NOTHING = Said(())
 
 
 class _Formulas:
-    """The lines of a program one by one, by the names that `adcli show` gives."""
+    """The lines of a program one by one, as mathematics writes them."""
 
     def __init__(self, program: Program) -> None:
         self.notation = Unicode(number)
         self.writer = writer_of(program, "anf")
-        self.names = self.writer.names
+        self.spelling = DocumentNames(program, self.writer.names, self.notation)
+        self.names = {v: self.spelling.texts[name] for v, name in self.writer.names.items()}
 
     def line(self, e: Equation) -> str:
         if isinstance(e.op, Boxed):
-            return " ".join(" ".join(self.writer.equation(e)).split())
+            return self.renamed(" ".join(" ".join(self.writer.equation(e)).split()))
         if isinstance(e.op, Recurrence):
             written = "; ".join(line.strip() for text in self.writer.equation(e) for line in text.splitlines())
-            return written.replace("{;", "{").replace("; }", " }")
+            return self.renamed(written.replace("{;", "{").replace("; }", " }"))
         parts = [self.piece(a) for a in e.args]
         if e.op is DUP and len(e.outs) == 1:   # of a program for reading
             return f"{self.names[e.outs[0]]} = {parts[0][0]}"
@@ -188,8 +194,14 @@ class _Formulas:
         polished = self.notation.polished(self.notation.operation(name, parts)[0])
         return f"{', '.join(self.names[o] for o in e.outs)} = {call(name, parts)[0] if e.op is DUP else polished}"
 
+    def renamed(self, text: str) -> str:
+        """A line of the program with the names of documents."""
+        return NAME.sub(lambda m: self.spelling.texts.get(m[0], m[0]), text)
+
     def piece(self, atom: Atom) -> Piece:
-        return self.notation.number(atom.value) if isinstance(atom, Lit) else (self.names[atom], ATOM)
+        if isinstance(atom, Lit):
+            return self.notation.number(atom.value)
+        return self.names[atom], PRODUCT if "/" in self.names[atom] else ATOM
 
 
 def wrapped(text: str) -> list[str]:
@@ -211,33 +223,6 @@ def _broken(text: str) -> Iterator[str]:
         yield indent + text[:at].rstrip()
         text, indent = text[at:].lstrip(), "  "
     yield indent + text
-
-
-# ---------------------------------------------------------------- values and derivatives
-
-class Derivatives(NamedTuple):
-    """The part of a program for derivatives: values that nothing else needs, seeds among them, and names of results."""
-
-    values: set[Var]
-    results: set[str]
-
-
-def derivatives(program: Program) -> Derivatives:
-    """The derivatives of a program, in time linear in its length."""
-    seeds = {p.var for p in program.params if p.seed}
-    moved = set(seeds)
-    for e in program.equations:
-        if not moved.isdisjoint(e.args):
-            moved.update(e.outs)
-    marked = {f"d{r.name}" for r in program.results} | {f"d_d{p.name}" for p in program.params}
-    results = {r.name for r in program.results if r.wrt or r.name in marked or r.atom in moved}
-    needed = {r.atom for r in program.results if r.name not in results}
-    for e in reversed(program.equations):
-        if not needed.isdisjoint(e.outs):
-            needed.update(e.args)
-            if isinstance(e.op, Recurrence):   # whose statements are written together
-                needed.update(e.outs)
-    return Derivatives(seeds | {out for e in program.equations for out in e.outs if out not in needed}, results)
 
 
 # ---------------------------------------------------------------- calls in one node
@@ -281,7 +266,7 @@ def folded(graph: Graph, source: Source | None, chosen: Callable[[str], bool]) -
         there = [(graph.nodes[i], i in used) for i in group]
         made[place[g]] = _node(there, keys[group[0]], source)
     return Graph(tuple(made[i] for i in sorted(made)),
-                 tuple(Edge(place[e.tail], place[e.head], e.derivative, e.cut) for e in edges))
+                 tuple(Edge(place[e.tail], place[e.head], e.derivative, e.cut) for e in edges), graph.legend)
 
 
 def merged(edges: Sequence[Edge]) -> list[Edge]:

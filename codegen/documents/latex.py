@@ -24,10 +24,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, zip_longest
 
 from adcli.codegen.c.whole_numbers import WholeNumbers
-from adcli.codegen.documents.graph import Derivatives, derivatives
-from adcli.codegen.documents.notation import Latex, latex_names, spelled_out
+from adcli.codegen.documents.names import DocumentNames
+from adcli.codegen.documents.notation import Label, Latex
 from adcli.codegen.emission import EmitOptions, commented
-from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var, shape_of
+from adcli.lang.ir import Atom, Equation, Lit, Program, Var, shape_of
 from adcli.lang.ir.affine import Affine, AffineAtom, Index, atoms
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.notation import ATOM, POWER, PRODUCT, SUM, TERNARY, Piece, enclosed
@@ -45,8 +45,6 @@ LINES = 40
 """Lines of an environment at most."""
 WIDTH = 60
 """Signs of a line beyond which a formula goes on in the next."""
-DIRECTION, ADJOINT = re.compile(r"(.+)_c(\d+)"), re.compile(r"d_d(.+)")
-"""Names of derivatives in one of several directions, and of adjoints."""
 MARKS = re.compile(r"[(){}]|(?<= )([-+](?= )|\\(?:cdot|vee|wedge|text\{ (?:if|else) \}))")
 """Parentheses, and operators before which a line can be broken."""
 COMMAND, UNSEEN = re.compile(r"\\[a-zA-Z]+"), re.compile(r"[{}^_&\s]")
@@ -62,27 +60,40 @@ INDEXED = re.compile(r"(.*)_\{((?:[^{}]|\{[^{}]*\})*)\}", re.DOTALL)
 
 def emit(program: Program, header: Sequence[str], options: EmitOptions) -> str:
     read = mathematical(program)
-    return commented([*header, *[NOTE] * (read is not program), NEEDS], "%") + equations(program)
+    text, legend = document(read)
+    said = [NOTE] * (read is not program) + [f"names: {legend}"] * bool(legend)
+    return commented([*header, *said, NEEDS], "%") + text
 
 
 def equations(program: Program) -> str:
     """The environments, without a comment in front."""
-    values, derived = (list(lines) for lines in LatexWriter(mathematical(program)).sections())
-    sections = [values, derived]
+    return document(mathematical(program))[0]
+
+
+def document(program: Program) -> tuple[str, str]:
+    """The environments, and how names in them are made."""
+    writer = LatexWriter(program, [])
+    sections = [list(lines) for lines in writer.sections()]
+    writer = LatexWriter(program, writer.shown)   # now it is known which values have a line
+    sections = [list(lines) for lines in writer.sections()]
+    values, derived = sections
     if derived and max(map(width, values), default=0) + max(map(width, derived)) <= WIDTH:
         sections = [[f"{left} & {right}" for left, right in zip_longest(values, derived, fillvalue="&")]]
     blocks = [lines[k:k + LINES] for lines in sections for k in range(0, len(lines), LINES)]
-    return "".join("\\begin{align*}\n" + " \\\\\n".join(lines) + "\n\\end{align*}\n" for lines in blocks)
+    text = "".join("\\begin{align*}\n" + " \\\\\n".join(lines) + "\n\\end{align*}\n" for lines in blocks)
+    return text, writer.spelling.legend
 
 
 class LatexWriter(ScalarWriter):
-    """Writes the equations of a program; the left side of each stands before an &."""
+    """Writes the equations of a program; the left side of each stands before an &. Values without a name are numbered if
+    `asked` has them; `shown` are all that have lines."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, asked: Sequence[str]) -> None:
         self.text = TensorWriter(program, "nested")
         table, self.held = self.text.names, self.text.held
-        self.derived = derivatives(program)
-        texts = spellings(program, table, self.derived)
+        known = [*table.values(), *(r.name for r in program.results)]
+        self.spelling = DocumentNames(program, table, Latex(shortest, dict.fromkeys(known)), asked)
+        self.derived, texts, self.shown = self.spelling.derived, self.spelling.texts, list[str]()
         super().__init__(program, "nested", {var: texts[name] for var, name in table.items()})
         self.outputs = [(r, table[r.atom] if isinstance(r.atom, Var) else None, texts[r.name]) for r in program.results]
         self.notation = Latex(shortest, ())
@@ -129,6 +140,7 @@ class LatexWriter(ScalarWriter):
 
     def assignment(self, e: Equation, text: str) -> str:
         sign = r"\Leftrightarrow" if e.outs[0].truth else "="
+        self.shown.append(self.text.names[e.outs[0]])
         return f"{self.names[e.outs[0]]} &{sign} {self.notation.polished(text)}"
 
     def operation(self, e: Equation) -> Piece:
@@ -141,67 +153,10 @@ class LatexWriter(ScalarWriter):
         return self.inline.pop(atom, None) or (name, POWER if "^" in name or name.startswith(r"\frac") else ATOM)
 
 
-# ---------------------------------------------------------------- names
-
-def spellings(program: Program, table: Mapping[Var, str], derived: Derivatives) -> dict[str, str]:
-    """The LaTeX of every name of a value or a result; those that would look the same are spelled out."""
-    names = list(dict.fromkeys([*table.values(), *(r.name for r in program.results)]))
-    known, plain = set(names), dict(zip(names, latex_names(names), strict=True))
-    found = {name: derivative(name, known, plain) if var in derived.values else indexed(plain[name])
-             for var, name in table.items()}
-    found.update({r.name: result(r, known, plain, derived) for r in program.results})
-    times = Counter(found.values())
-    return {name: text if times[text] == 1 else spelled_out(name) for name, text in found.items()}
-
-
-Parts = Mapping[str, tuple[str, str]]
-
-
-def indexed(parts: tuple[str, str], mark: str = "{}") -> str:
-    """A name of a base and an index; a mark stands above the base."""
-    base, index = parts
-    return mark.format(base) + (f"_{{{index}}}" if index else "")
-
-
-def result(r: Result, known: set[str], plain: Parts, derived: Derivatives) -> str:
-    if r.of is None or not r.wrt:
-        return derivative(r.name, known, plain) if r.name in derived.results else indexed(plain[r.name])
-    above, below = indexed(named(r.of, plain)), Counter(r.wrt)
-    power = f"^{{{len(r.wrt)}}}" if len(r.wrt) > 1 else ""
-    inputs = [rf"\partial {indexed(named(x, plain))}" + (f"^{{{n}}}" if n > 1 else "") for x, n in below.items()]
-    return rf"\frac{{\partial{power} {above}}}" + "{" + r" \, ".join(inputs) + "}"
-
-
-def derivative(name: str, known: set[str], plain: Parts) -> str:
-    """The name of a derivative; a plain one where it does not say of what."""
-    if m := DIRECTION.fullmatch(name):
-        return f"{derivative(m[1], known, plain)}^{{({m[2]})}}"
-    if m := ADJOINT.fullmatch(name):
-        return marked(m[1], r"\bar{{{}}}", known, plain)
-    for at in [m.start() for m in re.finditer("_d", name)]:
-        if name[0] == "d" and name[1:at] in known and name[at + 2:] in known:
-            return rf"\frac{{\partial {indexed(named(name[1:at], plain))}}}{{\partial {indexed(named(name[at + 2:], plain))}}}"
-    if name[0] == "d" and len(name) > 1:
-        return marked(name[1:], r"\dot{{{}}}", known, plain)
-    return indexed(named(name, plain))
-
-
-def marked(of: str, mark: str, known: set[str], plain: Parts) -> str:
-    """A dot or a bar above the name of a value, a copy of one (p2), or another derivative."""
-    if not ADJOINT.fullmatch(of) and (of in known or of.rstrip("0123456789") in known):
-        return indexed(named(of, plain), mark)
-    return mark.format(derivative(of, known, plain))
-
-
-def named(name: str, plain: Parts) -> tuple[str, str]:
-    found = plain.get(name)
-    return latex_names([name])[0] if found is None else found
-
-
 # ---------------------------------------------------------------- tensors
 
 def index_name(name: str) -> str:
-    return indexed(latex_names([name])[0])
+    return Latex(shortest, ()).label(Label(name))
 
 
 class StatementText:
@@ -219,6 +174,7 @@ class StatementText:
 
     def lines(self, goes_on: bool) -> Iterator[str]:
         op, (out,) = self.op, self.e.outs
+        self.w.shown.append(self.w.text.names[out])
         value = self.matrix(op) if isinstance(op, MatrixOperation) else self.reduced(op)
         onto = None if op.onto is None else self.e.args[op.onto]
         sign = "="

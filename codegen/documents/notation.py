@@ -22,13 +22,15 @@ NEGATIVE = re.compile(r"-|\(-([\d.]+)\)")
 """The sign in front of a product, or a negative number."""
 Number = Callable[[float], str]
 SUBSCRIPTS = str.maketrans("-0123456789", "₋₀₁₂₃₄₅₆₇₈₉")
+NUMBERED = re.compile(r"([^\W\d_]+)(\d+)")
+"""A name whose digits are its index."""
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 OPEN_CALL = re.compile(r"(^|[ -])(\w+)\(([^-()\s,|][^()\s,|]*)\)$")
 """A function of a name or number at the end of a formula, which books write without parentheses: v × cos u."""
 
 
 class Label(NamedTuple):
-    """A name of the program, or with an index the letter that numbered values go by. An element of a tensor has a `place`."""
+    """A name of the program, or with a subscript the letter that numbered values go by. An element of a tensor has a `place`."""
 
     stem: str
     subscript: int | None = None
@@ -46,6 +48,18 @@ class Notation(Protocol):
 
     def label(self, label: Label, kind: str = VALUE) -> str:
         """A name, marked as a tangent or an adjoint."""
+
+    def marked(self, text: str, kind: str) -> str:
+        """A name as it is written, marked as a tangent or an adjoint."""
+
+    def partial(self, above: str, below: Mapping[str, int]) -> str:
+        """The partial derivative of an output, so many times along each input."""
+
+    def direction(self, text: str, number: str) -> str:
+        """A tangent or an adjoint in one of several directions."""
+
+    def spelled(self, name: str) -> str:
+        """A name that would look like another, letter by letter."""
 
     def number(self, x: float) -> Piece:
         """A number, or a truth value; a negative one stands in parentheses beside an operator."""
@@ -70,13 +84,28 @@ class Unicode:
         self.elements: set[str] = set()
 
     def label(self, label: Label, kind: str = VALUE) -> str:
-        at = next((i for i, c in enumerate(label.stem, 1) if c.isalpha()), 1)
-        index = "" if label.subscript is None else str(label.subscript).translate(SUBSCRIPTS)
-        name = unicodedata.normalize("NFC", label.stem[:at] + self.MARKS[kind] + label.stem[at:]) + index
+        stem, index = label.stem, "" if label.subscript is None else str(label.subscript)
+        if not index and (m := NUMBERED.fullmatch(stem)):
+            stem, index = m.groups()
+        name = self.marked(stem, kind) + index.translate(SUBSCRIPTS)
         if not label.place:
             return name
         self.elements.add(element := f"{name}({label.place})")
         return element
+
+    def marked(self, text: str, kind: str) -> str:
+        at = next((i for i, c in enumerate(text, 1) if c.isalpha()), 1)
+        return unicodedata.normalize("NFC", text[:at] + self.MARKS[kind] + text[at:])
+
+    def partial(self, above: str, below: Mapping[str, int]) -> str:
+        orders = {n: "" if n == 1 else str(n).translate(SUPERSCRIPTS) for n in {sum(below.values()), *below.values()}}
+        return f"∂{orders[sum(below.values())]}{above}/" + "".join(f"∂{x}{orders[n]}" for x, n in below.items())
+
+    def direction(self, text: str, number: str) -> str:
+        return f"{text}⁽{number.translate(SUPERSCRIPTS)}⁾"
+
+    def spelled(self, name: str) -> str:
+        return name
 
     def number(self, x: float) -> Piece:
         if isinstance(x, bool):
@@ -116,9 +145,24 @@ class Latex:
         self.parts = dict(zip(names, latex_names(list(names)), strict=True))
 
     def label(self, label: Label, kind: str = VALUE) -> str:
-        base, sub = self.parts[label.stem] if label.subscript is None else (label.stem, str(label.subscript))
+        named = label.subscript is None
+        base, sub = (self.parts.get(label.stem) or typeset(label.stem)) if named else (label.stem, str(label.subscript))
         index = ", ".join(filter(None, (sub, label.place)))
-        return self.MARKS[kind].format(base) + (f"_{{{index}}}" if index else "")
+        return self.marked(base, kind) + (f"_{{{index}}}" if index else "")
+
+    def marked(self, text: str, kind: str) -> str:
+        return self.MARKS[kind].format(text)
+
+    def partial(self, above: str, below: Mapping[str, int]) -> str:
+        order = sum(below.values())
+        inputs = [rf"\partial {x}" + (f"^{{{n}}}" if n > 1 else "") for x, n in below.items()]
+        return rf"\frac{{\partial{f'^{{{order}}}' if order > 1 else ''} {above}}}" + "{" + r" \, ".join(inputs) + "}"
+
+    def direction(self, text: str, number: str) -> str:
+        return f"{text}^{{({number})}}"
+
+    def spelled(self, name: str) -> str:
+        return spelled_out(name)
 
     def number(self, x: float) -> Piece:
         if isinstance(x, bool):

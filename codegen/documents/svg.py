@@ -54,7 +54,7 @@ def listing(graph: Graph) -> str:
     columns = [max((width(t[k]) for t in told if len(t) > k), default=0) for k in range(max(map(len, told), default=0))]
     lines = ["   ".join(padded(text, w) for text, w in zip(t, columns, strict=False)).rstrip() for t in told]
     cuts = [f"╳ {graph.nodes[e.tail].lines[0]} → {graph.nodes[e.head].lines[0]}: {e.cut}" for e in merged(graph.edges) if e.cut]
-    return "\n".join([*lines, *([""] if cuts else []), *cuts, ""])
+    return "\n".join([*lines, *([""] if cuts else []), *cuts, *([f"# {graph.legend}"] if graph.legend else []), ""])
 
 
 def told_of(n: Node) -> list[str]:

@@ -81,6 +81,7 @@ export function modelOf(doc) {
         made: ({name, formula}, state) =>
             `${name[state.notation]} = ${spelled(formula, (slot) => doc.names[state.notation][slot])}`,
         statement: (row, state) => statement(row, doc.names[state.notation], state.notation),
+        legend: (state) => (state.notation === "unicode" ? doc.legend : ""),
         filled: (row, state, values) => spelled(row.formula[state.notation], (slot, alone) => operand(values.at(slot), alone)),
         rows: (state) => rows(doc, inputs, outputs, WAYS[state.mode]),
         programs: doc.panes.map(program), quiz: doc.quiz,
@@ -196,21 +197,16 @@ function program(pane) {
     };
 }
 
-/** Nodes and edges; an output that is an operation of the same name is that operation. */
+/** The parts of the graph, each node with what it shows; an output that is an operation of the same name is that operation. */
 function graphOf(doc, inputs, outputs) {
-    const nodes = [], place = new Map(), formulas = new Map(doc.table.primal.map((row) => [row.value, row]));
-    const add = (id, node) => place.set(id, nodes.push(node) - 1);
-    inputs.forEach((input, k) => add(`in${k}`, {...input, role: "input"}));
-    doc.operations.forEach((operation, k) => operation.outs.forEach((out) =>
-        add(`op${k}`, {...out, op: k, role: "operation", sign: operation.sign, row: formulas.get(out.value)})));
+    const known = new Map(inputs.map((input, k) => [`in${k}`, {...input, role: "input"}]));
+    doc.operations.forEach(({outs}, k) => known.set(`op${k}`, {...outs.at(-1), op: k, role: "operation"}));
     outputs.forEach((output, k) => {
-        const node = nodes[place.get(output.from)];
+        const node = known.get(output.from);
         if (node && node.name === output.name) node.role = "output";
-        else add(`out${k}`, {...output, role: "output"});
+        else known.set(`out${k}`, {...output, role: "output"});
     });
-    const ends = doc.graph.edges.map(([tail, head]) => [place.get(tail), place.get(head)]);
-    const edges = ends.filter((edge) => !edge.includes(undefined));
-    return {nodes, edges: [...new Map(edges.map((edge) => [edge.join(), edge])).values()]};
+    return {parts: doc.graph.map((part) => ({...part, nodes: part.nodes.map((node) => ({...known.get(node.id), ...node}))}))};
 }
 
 /** The input or output that has the seed. */

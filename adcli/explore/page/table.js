@@ -16,7 +16,7 @@ export function table(model) {
             place = new Map(rows.map((each, i) => [each.op, i]).reverse());
             list = windowed(rows.length, {
                 row: (i) => row(model, state, rows[i]), wrap: (button) => el("tr", {}, el("td", {colspan: 5}, button)),
-                draw: (made) => box.replaceChildren(framed(state, made)),
+                draw: (made) => box.replaceChildren(framed(state, model.legend(state), made)),
             });
             built = key;
         }
@@ -46,11 +46,12 @@ function origin(model, state, {value, row: by, made}) {
     return by ? model.math(by, state, {named: true}) : `${model.named(value, state)}, the seed`;
 }
 
-function framed(state, rows) {
+function framed(state, legend, rows) {
     const reverse = state.mode === "reverse";
     const head = (text, numeric) => el("th", {scope: "col", class: numeric ? "value" : null}, text);
     return el("table", {class: "table", "data-mode": state.mode},
-        el("caption", {}, reverse ? "Values downwards, adjoints upwards." : "Values and tangents downwards."),
+        el("caption", {}, reverse ? "Values downwards, adjoints upwards." : "Values and tangents downwards.",
+            legend ? el("span", {class: "legend"}, legend) : null),
         el("thead", {}, el("tr", {}, head("Name"), head("Operation"), head("Value", true),
             head(reverse ? "Adjoint" : "Tangent", true), head("How it is made"))),
         el("tbody", {}, rows));

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from adcli.codegen.documents.graph import COPY, INPUT
+from adcli.codegen.documents.notation import Label, Unicode
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.ir.errors import AdError
@@ -23,6 +24,10 @@ from adcli import compile
 from adcli.draw.drawing import FOLDED, MOST_DRAWN, STAGES, DrawnPoint, graph
 
 WORKED = ROOT / "samples" / "worked.ad"
+
+
+def label(name: str) -> str:
+    return Unicode(str).label(Label(name))
 
 
 def said(text: str, word: str) -> float:
@@ -44,7 +49,7 @@ def test_values_and_adjoints_are_those_of_the_gradient() -> None:
         for stage in ("ssa", "dup", "simplified"):
             nodes = graph(p, stage, DrawnPoint(at, number=repr), of=[of]).graph.nodes
             for q in (q for q in p.params if q.active):
-                told = "\n".join(next((n.lines for n in nodes if n.kind == INPUT and n.lines[0] == q.name), ()))
+                told = "\n".join(next((n.lines for n in nodes if n.kind == INPUT and n.lines[0] == label(q.name)), ()))
                 if not told:   # no input of this output
                     assert expected.get(q.name, 0.0) == 0
                     continue
@@ -59,8 +64,8 @@ def test_a_stage_of_derivatives_has_them_as_nodes() -> None:
     for stage, seeds in (("forward", {"tangent": {"x": 1.0}}), ("reverse", {})):
         nodes = graph(p, stage, DrawnPoint({"x": 2.0, "y": 5.0}, **seeds)).graph.nodes
         told = {n.lines[0].partition(" = ")[0]: n.lines[-1] for n in nodes if n.derivative and n.kind != COPY}
-        assert told[{"forward": "dv", "reverse": "d_dx"}[stage]] == "value 5880"
-        assert told[{"forward": "dx", "reverse": "d_dv"}[stage]] == "value 1"
+        assert told[{"forward": "v̇", "reverse": "x̄"}[stage]] == "value 5880"
+        assert told[{"forward": "ẋ", "reverse": "v̄"}[stage]] == "value 1"
 
 
 def test_tensors() -> None:
@@ -84,7 +89,7 @@ def test_no_adjoint_of_a_loop_is_that_of_its_last_use_alone() -> None:
     p = parse("input w, h0(n)\nh(0, i) = h0(i)\nfor t in 0:2 { h(t + 1, i) = w*h(t, i) }\nu(i) = h(1, i)\nv +=! u(i)")
     at = DrawnPoint({"w": 2.0, "h0": np.array([4.0, 1.0])})
     told = {n.lines[0].partition("(")[0]: n.lines for n in graph(p, point=at).graph.nodes}
-    assert [any("adjoint" in line for line in told[name]) for name in ("for t in 0:2 { h", "u", "h0")] == [False, True, True]
+    assert [any("adjoint" in line for line in told[name]) for name in ("for t in 0:2 { h", "u", "h₀")] == [False, True, True]
 
 
 def test_numbers_and_truth_values_beside_tensors_are_those_of_native_code() -> None:
@@ -141,7 +146,7 @@ def test_random_points_have_words_for_everything() -> None:
 def test_forms_go_by_the_file_and_by_the_terminal(tmp_path: Path) -> None:
     dot = succeeds("draw", WORKED).out
     assert dot.startswith('digraph "worked ssa" {') and succeeds("draw", WORKED, "--format", "dot").out == dot
-    assert "v = i3 + i4\n" in succeeds("draw", WORKED, "--format", "text").out
+    assert "v = w₃ + w₄\n" in succeeds("draw", WORKED, "--format", "text").out
     for name, start in (("g.dot", "digraph"), ("g.gv", "digraph"), ("g.txt", "x\n"), ("g", "digraph"), ("g.svg", "<svg ")):
         succeeds("draw", WORKED, "-o", tmp_path / name)
         assert (tmp_path / name).read_text().startswith(start)

@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import unicodedata
 from html.parser import HTMLParser
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -192,26 +191,6 @@ def test_a_state_survives_an_address(modules):
     assert {k: v for k, v in found["back"].items() if k != "at"} == {
         "mode": "reverse", "reverse": "v&=,#", "step": 12, "predict": True, "shown": False, "style": "anf", "notation": "plain"}
     assert all(set(change) <= {"at", "predict", "shown"} for change in found["junk"])
-
-
-@node
-def test_a_layered_graph_goes_down_and_nothing_overlaps(modules):
-    r = drawn("layered graphs")
-    graphs = []
-    for count in (1, 2, 12, 60):
-        edges = sorted({(r.randrange(head), head) for head in range(1, count) for _ in range(r.randrange(1, 4))})
-        graphs.append({"nodes": [{"width": r.randrange(70, 300)} for _ in range(count)], "edges": edges})
-    found = run(modules, READ + 'import {layered} from "./layers.js";\n'
-                'console.log(JSON.stringify(given.map(({nodes, edges}) => { const {cells, width, rows} = layered(nodes, edges);'
-                ' return {width, rows, cells: cells.map(({rank, x, width}) => ({rank, x, width}))}; })));', graphs)
-    for graph, picture in zip(graphs, found, strict=True):
-        cells = picture["cells"]
-        assert all(cells[tail]["rank"] < cells[head]["rank"] for tail, head in graph["edges"])
-        assert {c["rank"] for c in cells} <= set(range(picture["rows"]))
-        for rank in range(picture["rows"]):
-            row = sorted((c["x"], c["width"]) for c in cells if c["rank"] == rank)
-            assert all(a + w / 2 < b - v / 2 for (a, w), (b, v) in pairwise(row))
-        assert all(c["x"] - c["width"] / 2 >= -1e-6 and c["x"] + c["width"] / 2 <= picture["width"] + 1e-6 for c in cells)
 
 
 # ---------------------------------------------------------------- the command

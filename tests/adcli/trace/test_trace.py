@@ -8,6 +8,7 @@ import unicodedata
 import numpy as np
 import one_operation
 import pytest
+from adcli.codegen.documents.names import free_letter
 from adcli.codegen.documents.notation import Label, Latex
 from adcli.lang.analyse.trace import traced
 from adcli.lang.evaluate import evaluate
@@ -17,7 +18,7 @@ from places import ROOT
 from sample_files import SCALARS
 
 from adcli import compile
-from adcli.trace.labels import free_letter, labels
+from adcli.trace.labels import labels
 from adcli.trace.tables import Writer, latex
 
 TEXTBOOK = ROOT / "samples" / "textbook.ad"
@@ -28,8 +29,8 @@ AT = ("--at", "x1=2,x2=5")
 FORWARD = """\
 Forward primal trace                            │ Forward tangent trace
 ────────────────────────────────────────────────┼────────────────────────────────────────────────
-v₋₁ = x1                             = 2        │ v̇₋₁ = ẋ1                                  = 1
-v₀  = x2                             = 5        │ v̇₀  = ẋ2                                  = 0
+v₋₁ = x₁                             = 2        │ v̇₋₁ = ẋ₁                                  = 1
+v₀  = x₂                             = 5        │ v̇₀  = ẋ₂                                  = 0
 ────────────────────────────────────────────────┼────────────────────────────────────────────────
 v₁  = ln v₋₁   = ln 2                = 0.69315  │ v̇₁  = v̇₋₁ / v₋₁           = 1 / 2         = 0.5
 v₂  = v₋₁ × v₀ = 2 × 5               = 10       │ v̇₂  = v̇₋₁ × v₀ + v₋₁ × v̇₀ = 1 × 5 + 2 × 0 = 5
@@ -38,13 +39,15 @@ v₄  = sin v₀   = sin 5               = -0.95892 │ v̇₄  = v̇₀ × cos 
 v₅  = v₃ - v₄  = 10.693 - (-0.95892) = 11.652   │ v̇₅  = v̇₃ - v̇₄             = 5.5 - 0       = 5.5
 ────────────────────────────────────────────────┼────────────────────────────────────────────────
 y   = v₅                             = 11.652   │ ẏ   = v̇₅                                  = 5.5
+────────────────────────────────────────────────┴────────────────────────────────────────────────
+v₁, v₂, …: values without a name in the program; v̇₋₁: the tangent of v₋₁
 """
 
 REVERSE = """\
 Forward primal trace                            │ Reverse adjoint trace, read upwards
 ────────────────────────────────────────────────┼───────────────────────────────────────────────────
-v₋₁ = x1                             = 2        │ x̄1  = v̄₋₁                               = 5.5
-v₀  = x2                             = 5        │ x̄2  = v̄₀                                = 1.7163
+v₋₁ = x₁                             = 2        │ x̄₁  = v̄₋₁                               = 5.5
+v₀  = x₂                             = 5        │ x̄₂  = v̄₀                                = 1.7163
 ────────────────────────────────────────────────┼───────────────────────────────────────────────────
 v₁  = ln v₋₁   = ln 2                = 0.69315  │ v̄₋₁ = v̄₋₁ + v̄₁ / v₋₁ = 5 + 1 / 2        = 5.5
 v₂  = v₋₁ × v₀ = 2 × 5               = 10       │ v̄₀  = v̄₀ + v₋₁ × v̄₂  = -0.28366 + 2 × 1 = 1.7163
@@ -56,18 +59,22 @@ v₅  = v₃ - v₄  = 10.693 - (-0.95892) = 11.652   │ v̄₄  = -v̄₅     
                                                 │ v̄₃  = v̄₅                                = 1
 ────────────────────────────────────────────────┼───────────────────────────────────────────────────
 y   = v₅                             = 11.652   │ v̄₅  = ȳ                                 = 1
+────────────────────────────────────────────────┴───────────────────────────────────────────────────
+v₁, v₂, …: values without a name in the program; v̄₋₁: the adjoint of v₋₁
 """
 
 
 def test_both_are_two_tables_and_neither_is_the_primal_trace():
-    both = succeeds("trace", TEXTBOOK, *AT, "--fmt", "%.5g", "--tangent", "x1=1", "--cotangent", "y=1").out
+    both = succeeds("trace", TEXTBOOK, *AT, "--fmt", "%.5g", "--names", "textbook", "--tangent", "x1=1", "--cotangent", "y=1").out
     assert both == f"{FORWARD}\n{REVERSE}"
-    alone = succeeds("trace", TEXTBOOK, *AT, "--fmt", "%.5g").out
-    assert alone.splitlines() == [re.split(" │|─┼", line)[0].rstrip() for line in FORWARD.splitlines()]
+    alone = succeeds("trace", TEXTBOOK, *AT, "--fmt", "%.5g", "--names", "textbook").out
+    assert alone.splitlines()[:-1] == [re.split(" │|─┼|─┴", line)[0].rstrip() for line in FORWARD.splitlines()[:-1]]
+    assert alone.splitlines()[-1] == FORWARD.splitlines()[-1].partition(";")[0]
 
 
 def test_json_has_every_number_and_its_place():
-    (record,) = succeeds("trace", TEXTBOOK, *AT, "--tangent", "x1=1", "--cotangent", "y=1", "--format", "json").records
+    (record,) = succeeds("trace", TEXTBOOK, *AT, "--tangent", "x1=1", "--cotangent", "y=1", "--names", "textbook",
+                         "--format", "json").records
     assert list(record) == ["at", "tangent", "cotangent", "inputs", "lines", "outputs", "status"]
     assert [i["adjoint"] for i in record["inputs"]] == [5.5, 2 - math.cos(5)]
     product = record["lines"][1]
@@ -143,7 +150,7 @@ def test_latex_of_every_row_is_well_formed(op):
     trace = traced(program, one_operation.samples(op)[0], names, dict.fromkeys(names, -1e-9), {"z": 1.0})
     for table in Writer(trace, labels(program, False), notation).tables(True, True):
         for row in "".join(latex(table)).splitlines():
-            well_formed(row)
+            well_formed(row.removeprefix("% names:"))
 
 
 def well_formed(row: str) -> None:
@@ -165,7 +172,7 @@ def well_formed(row: str) -> None:
 def test_a_long_program_is_one_long_table():
     text = "".join(f"x{i + 1} = sin(x{i}) * 0.5 + x{i}\n" for i in range(1000))
     ended = succeeds("trace", "-", "--at", "x0=1", "--tangent", "x0=1", "--cotangent", "x1000=1", stdin=text.encode())
-    pushed, pulled = cell(ended.out, "ẋ1000")[-1], cell(ended.out, "x̄0")[-1]
+    pushed, pulled = cell(ended.out, "ẋ₁₀₀₀")[-1], cell(ended.out, "x̄₀")[0]
     assert pushed.split(" = ")[-1] == pulled.split(" = ")[-1]
     assert len(ended.out.splitlines()) > 6000
 

@@ -41,19 +41,20 @@ def test_random_programs_and_their_gradients() -> None:
 def test_the_text() -> None:
     lines = digraph(program_graph(gradient(parse("v = x - 2*y"))), "f").splitlines()
     assert lines[0] == 'digraph "f" {' and lines[-1] == "}" and "bgcolor" in lines[1]
-    assert lines[4:-1] == [
+    assert lines[4] == '    label="w₁: a value without a name in the program"; labelloc=b; labeljust=l;'
+    assert lines[5:-1] == [
         '    n0 [label="x", shape=ellipse, fillcolor="#eaf2fb", color="#2a5d8f"];',
         '    n1 [label="y", shape=ellipse, fillcolor="#eaf2fb", color="#2a5d8f"];',
         '    subgraph cluster_values {',
         '        label="values"; labeljust=l; style=solid; color="#9a9a9a";',
-        '        n2 [label="i1 = 2 × y", shape=box, fillcolor="#eaf2fb", color="#2a5d8f"];',
-        '        n3 [label="v = x - i1", shape=box, fillcolor="#eaf2fb", color="#2a5d8f", peripheries=2];',
+        '        n2 [label="w₁ = 2 × y", shape=box, fillcolor="#eaf2fb", color="#2a5d8f"];',
+        '        n3 [label="v = x - w₁", shape=box, fillcolor="#eaf2fb", color="#2a5d8f", peripheries=2];',
         '    }',
         '    subgraph cluster_derivatives {',
         '        label="derivatives"; labeljust=l; style=dashed; color="#9a9a9a";',
-        '        n4 [label="dv_dx = 1", shape=box, fillcolor="#fdf1e0", color="#8f4e00",'
+        '        n4 [label="∂v/∂x = 1", shape=box, fillcolor="#fdf1e0", color="#8f4e00",'
         ' style="filled,dashed", peripheries=2];',
-        '        n5 [label="dv_dy = -2", shape=box, fillcolor="#fdf1e0", color="#8f4e00",'
+        '        n5 [label="∂v/∂y = -2", shape=box, fillcolor="#fdf1e0", color="#8f4e00",'
         ' style="filled,dashed", peripheries=2];',
         '    }',
         '    n1 -> n2;',
