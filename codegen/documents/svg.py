@@ -35,7 +35,8 @@ def styles(colours: dict[str, tuple[str, str]], ground: str, ink: str, line: str
             f" .adcli .tip {{ fill: {line} }} {kinds} .adcli .cut {{ fill: none; stroke: {colours['wrong'][1]} }}")
 
 
-STYLE = (".adcli text { font: 12px Menlo, Consolas, monospace } .adcli .broken { stroke-dasharray: 5 3 }"
+STYLE = (".adcli text { font: 12px Menlo, Consolas, monospace } .adcli .of { text-anchor: middle }"
+         " .adcli .broken { stroke-dasharray: 5 3 }"
          " .adcli .cut { stroke-dasharray: 1 4 } " + styles(COLOURS, "#ffffff", "#1a1a1a", "#5a5a5a")
          + " @media (prefers-color-scheme: dark) { " + styles(DARK, "#15181d", "#f0f0f0", "#b8b8b8") + " }")
 MARKERS = ('<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
@@ -84,8 +85,10 @@ class _Picture:
         ends = [x + MARGIN for x in self.layout.lanes.values()]
         ends += [x + w + MARGIN for x, w in zip(self.layout.x, self.widths, strict=True)]
         ends += [round(x + 6 + LETTER * width(e.cut)) for e, x in self.ends.items() if e.cut]
-        across = max(ends, default=0) + MARGIN
-        down = self.tops[-1] - BETWEEN + MARGIN
+        legend = self.graph.legend.split("; ") if self.graph.legend else []
+        across = max([*ends, *(round(LETTER * width(line)) + MARGIN for line in legend)], default=0) + MARGIN
+        below = self.tops[-1] - BETWEEN + MARGIN
+        down = below + LINE * len(legend)
         yield (f'<svg class="adcli" xmlns="http://www.w3.org/2000/svg" width="{across}" height="{down}"'
                f' viewBox="0 0 {across} {down}">')
         yield f"<style>{STYLE}</style>"
@@ -95,6 +98,7 @@ class _Picture:
             yield from self.edge(e)
         for i, n in enumerate(self.graph.nodes):
             yield from self.node(i, n)
+        yield from (f'<text x="{MARGIN}" y="{below + LINE * k + 6}">{escape(line)}</text>' for k, line in enumerate(legend))
         yield "</svg>"
 
     def node(self, i: int, n: Node) -> Iterator[str]:
@@ -112,7 +116,7 @@ class _Picture:
         if n.kind == CALL:
             yield f'<rect class="{kind}" x="{x - 3}" y="{y + 4}" width="6" height="{h - 8}"/>'
         for k, line in enumerate(self.told[i]):
-            yield f'<text x="{x + PAD}" y="{y + PAD / 2 + LINE * k + 12}">{escape(line)}</text>'
+            yield f'<text class="of" x="{x + w / 2}" y="{y + PAD / 2 + LINE * k + 12}">{escape(line.strip())}</text>'
 
     def box(self, i: int) -> tuple[int, float, int, int]:
         row, h = self.layout.ranks[i], LINE * len(self.told[i]) + PAD
@@ -219,8 +223,8 @@ def rows_of(heads: Sequence[Sequence[int]]) -> list[int]:
 
 
 def order(rows: list[list[LayoutItem]]) -> None:
-    """Bring every row into the order of the means of its neighbours, downwards and upwards in turn, and keep what has the fewest
-    crossings."""
+    """Bring every row into the order of the means of its neighbours, downwards and upwards in turn, then of the fewest
+    crossings beside each other, and keep what has the fewest."""
     best, fewest = [[*row] for row in rows], crossings(rows)
     for sweep in range(SWEEPS):
         for row in reversed(rows) if sweep % 2 else rows:
@@ -228,9 +232,23 @@ def order(rows: list[list[LayoutItem]]) -> None:
             means = {i: fmean(at[n] for n in near) for i in row if (near := i.below if sweep % 2 else i.above)}
             moved = iter(sorted(means, key=means.__getitem__))
             row[:] = [next(moved) if i in means else i for i in row]   # what has no neighbour stays where it is
+        switch(rows)
         if (now := crossings(rows)) < fewest:
             best, fewest = [[*row] for row in rows], now
     rows[:] = best
+    for _ in range(SWEEPS):
+        switch(rows)
+
+
+def switch(rows: Sequence[list[LayoutItem]]) -> None:
+    """Exchange two that stand beside each other wherever their lines cross less often then."""
+    at = {item: k for row in rows for k, item in enumerate(row)}
+    for row in rows:
+        for k, (a, b) in enumerate(pairwise([*row])):
+            a = row[k]   # which may have been moved by the pair before
+            pairs = [(at[x], at[y]) for m, n in ((a.above, b.above), (a.below, b.below)) for x in m for y in n]
+            if sum((x > y) - (x < y) for x, y in pairs) > 0:
+                row[k], row[k + 1], at[a], at[b] = b, a, k + 1, k
 
 
 def crossings(rows: Sequence[Sequence[LayoutItem]]) -> int:

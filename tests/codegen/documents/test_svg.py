@@ -21,7 +21,8 @@ def check(graph: Graph) -> None:
     assert len(lines) == len(merged(graph.edges))
     assert [p.get("marker-end") == "url(#bar)" for p in lines] == [bool(e.cut) for e in merged(graph.edges)]
     texts = [t.text for t in made.iter(f"{SVG}text")]
-    assert all(line in texts for n in graph.nodes for line in n.lines)
+    assert all(line.strip() in texts for n in graph.nodes for line in n.lines)
+    assert all(said in texts for said in graph.legend.split("; ") if said)
     width, height = (float(made.get(side)) for side in ("width", "height"))
     for rect in made.iter(f"{SVG}rect"):
         if rect.get("class") != "ground":
