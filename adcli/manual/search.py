@@ -10,12 +10,26 @@ MOST = 12
 """Sections that are listed."""
 SNIPPET = 90
 """Characters that are shown of a sentence."""
+CHAPTER, TITLE, PHRASE, TEXT = 60, 25, 15, 9
+"""What a word is worth in the subject of a chapter and in a heading, and a phrase as it was typed and words in a text at most."""
+COMMON = re.compile(r"\b(?:an?|and|can|do|does|for|from|get|have|here|how|i|in|is|it|make|my|of|on|or|the|to|use|what|with)\b")
+"""Words that say nothing of a subject."""
 ALSO = {
-    "constraint": "subject to", "bound": "range", "confidence": "coverage", "covariance": "uncertaint", "optimi": "minimi",
-    "regress": "fit", "error bar": "uncertaint", "gpu": "engine", "multithread": "thread", "loop": "for ",
-    "matrix": "matri", "excel": "csv",
+    "constraint": "subject to", "confidence": "coverage", "covariance": "uncertaint", "optimi": "minimi", "regress": "fit",
+    "error bar": "uncertaint", "gpu": "engine", "multithread": "thread", "loop": "for ", "matrix": "matri", "excel": "csv",
+    "second derivative": "hessian", "root": "equations", "ode": "loops over time", "differential equation": "loops over time",
+    "time series": "loops over time", "bayes": "posterior", "conditional": "arms", "if": "arms", "piecewise": "arms",
+    "wasm": "other machines", "webassembly": "other machines", "arm": "other machines", "embedded": "microcontroller",
+    "cmake": "microcontroller", "speed": "fast", "missing": "empty", "neural": "network", "save": "terminals",
+    "define": "functions", "array": "tensors", "step size": "finite difference", "numeric": "finite difference",
+    "plot": "picture", "draw": "picture", "graph": "picture", "chart": "picture", "profile": "bench",
 }
-"""By what a word begins with, another word under which its subject stands."""
+"""By what words begin with, other words under which their subject stands."""
+
+
+def subject(words: str) -> str:
+    """The words that say what is looked for, without those of a question; all of them where none is left."""
+    return " ".join(COMMON.sub("", words.lower()).split()) or words
 
 
 def about(words: str, text: str) -> bool:
@@ -25,31 +39,38 @@ def about(words: str, text: str) -> bool:
 
 def other(words: str) -> str:
     """Words under which the same subject stands, or none."""
-    return next((also for begin, also in ALSO.items() if words.lower().startswith(begin)), "")
+    return next((also for begin, also in ALSO.items() if re.match(rf"{begin}\b" if len(begin) < 4 else begin, words)), "")
 
 
 def count(word: str, text: str) -> int:
     """Times that a text has a word, whatever its ending."""
-    stem = re.sub(r"(?<=\w{4})(ies|y|ing|ed|es|s|e)$", "", word.lower())
-    ending = r"s?(?![a-z])" if len(stem) < 5 else ""
-    return len(re.findall(rf"(?<![a-z]){re.escape(stem)}{ending}", text.lower()))
+    ending = "(?:ies|y|ing|ed|es|s|e|ion|ions)?"
+    stem = re.sub(rf"(?<=\w{{3}}){ending}$", "", word.lower(), count=1)
+    spelled = re.sub(r"i[sz]$", "i[sz]", re.escape(stem))   # minimise, minimize
+    rest = "" if len(stem) > 4 else f"{ending}(?![a-z])"
+    return len(re.findall(rf"(?<![a-z]){spelled}{rest}", text.lower()))
 
 
 def places(words: str) -> list[tuple[str, str]]:
     """The sections about the words: the command that shows each, and its heading with a sentence that has them."""
     found = ranked(words)
     if also := other(words):
-        found += [entry for entry in ranked(also) if entry[2] not in [at for _, _, at in found]]
-    return [(f"`adcli help {topic}`", text) for _, text, (topic, _) in found[:MOST]]
+        found = sorted([*found, *((score * 3 // 4, text, at) for score, text, at in ranked(also))], key=lambda entry: -entry[0])
+    best = {at: (f"`adcli help {at[0]}`", text) for _, text, at in reversed(found)}
+    return [*reversed(best.values())][:MOST]
 
 
 def ranked(words: str) -> list[tuple[int, str, tuple[str, str]]]:
     """Score, description and place of every section that has the words, the best one first."""
     found = []
     for topic in TOPICS:
-        for title, body in sections(topic):
-            if about(words, f"{title}\n{body}"):
-                score = sum(20 * bool(count(word, title)) + min(count(word, body), 9) for word in words.split())
+        chapter = f"{topic} {heading(topic)}".replace("-", " ")
+        for i, (title, body) in enumerate(sections(topic)):
+            if about(words, f"{chapter}\n{title}\n{body}") and (i == 0 or about(words, f"{title}\n{body}")):
+                head, worth = (title, TITLE) if i else (chapter, CHAPTER)
+                known = sum(bool(count(word, head)) for word in words.split())
+                score = worth * known**3 // len(words.split())**2 + sum(min(count(word, body), TEXT) for word in words.split())
+                score += PHRASE * (" " in words and count(words, f"{title} {body}") > 0)
                 found.append((score, f"{title}: {sentence(words, body)}".rstrip(": "), (topic, title)))
     return sorted(found, key=lambda entry: -entry[0])
 

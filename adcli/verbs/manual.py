@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -45,7 +46,8 @@ def help_command(context: click.Context, topic: tuple[str, ...], folder: str | N
     """
     if folder is not None:
         return pages(context, folder, topic)
-    show(text(context, "-".join(topic).lower().replace(" ", "-").replace("_", "-")))
+    from adcli.manual.search import subject
+    show(text(context, subject(re.sub(r"[-_\s]+", " ", " ".join(topic))).replace(" ", "-")))
     return 0
 
 
@@ -94,11 +96,13 @@ def text(context: click.Context, topic: str) -> str:
 
 def findings(context: click.Context, topic: str) -> str:
     """Where functions, options and the manual have a word, as Markdown; nothing where none has."""
+    from adcli.command.synonyms import VERB_SYNONYMS
     from adcli.manual import table
     from adcli.manual.functions import functions, names
     from adcli.manual.search import about, other, places
     words = topic.replace("-", " ")
     rows = [(f"`adcli functions {topic}`", f.about) for f in functions(topic)[:1]] if topic in names() else []
+    rows += [(f"`adcli help {VERB_SYNONYMS[topic]}`", "the verb, with its options")] if topic in VERB_SYNONYMS else []
     rows += places(words)
     options: dict[str, list[str]] = {}
     for name in verbs(context):

@@ -19,6 +19,7 @@ from adcli.main import VERBS
 from adcli.manual import TOPICS, chapter, samples
 from adcli.manual.markdown import Code, render
 from adcli.manual.pages import pictures
+from adcli.manual.search import places
 
 
 @pytest.mark.parametrize(("topic", "width"), [("", 40), *each_choice([*TOPICS, ""], [40, 80, 120])])
@@ -66,11 +67,34 @@ def test_the_help_of_a_verb():
     ("bounds", ["adcli help digits", "adcli help fits"]), ("correlation", ["adcli help uncertainty", "`--correlation`"]),
     ("csv", ["adcli help rows", "`--data`"]), ("confidence", ["adcli help uncertainty", "adcli help fits"]),
     ("ERROR bars", ["adcli help fits"]), ("tensor", ["adcli help tensors"]), ("atan2", ["adcli functions atan2"]),
-    ("cholesky", ["adcli functions cholesky", "adcli help tensors"])])
+    ("cholesky", ["adcli functions cholesky", "adcli help tensors"]), ("gradient", ["adcli help grad "])])
 def test_a_word_leads_to_where_it_stands(words, places, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     found = succeeds("help", *words.split()).out
     assert all(place in found for place in places), found
+
+
+FIRST = {
+    "arrays": "tensors", "cmake": "guide-firmware", "constraints": "guide-minimum", "contour": "pictures", "duckdb": "engines",
+    "embedded": "guide-firmware", "environment variables": "environment", "error bars": "uncertainty", "excel": "rows",
+    "exit code": "exit-codes", "gpu": "engines", "hessian": "matrices", "infinity": "diagnosis",
+    "kalman filter": "guide-network", "loop": "guide-network", "microcontroller": "guide-firmware",
+    "minimise": "guide-minimum", "minimize": "guide-minimum", "monte carlo": "uncertainty", "neural network": "guide-network",
+    "notebook": "notebooks", "optimization": "guide-minimum", "parquet": "rows", "precision": "precision",
+    "root finding": "guide-minimum", "second derivative": "matrices", "sparse": "matrices", "sympy": "sources",
+    "threads": "environment", "uncertainty": "uncertainty", "wasm": "libraries"}
+"""Words of users, and the chapter that comes first for each."""
+
+
+def test_the_best_chapter_comes_first() -> None:
+    found = {words: places(words)[0][0][len("`adcli help "):-1] for words in FIRST}
+    assert found == FIRST
+
+
+@pytest.mark.parametrize("words, begins", [
+    ("start here", "start: "), ("how do I plot", "Usage: adcli plot"), ("exit codes", "exit-codes: ")])
+def test_what_is_the_name_of_a_chapter_or_a_verb_is_shown(words: str, begins: str) -> None:
+    assert succeeds("help", *words.split()).out.startswith(begins)
 
 
 def test_the_list_of_topics_and_a_wrong_one():
