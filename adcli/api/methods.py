@@ -16,6 +16,8 @@ from adcli.lang.printing.printer import STYLES
 from adcli.task.verbs import MatrixKind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scipy.optimize import OptimizeResult
 
     from adcli.api.scientific import LogDensity, Solver
@@ -309,6 +311,13 @@ class Solving:
         found: SparseMatrix = self._solvers["matrix"]
         return found
 
+    def _posed(self, verb: str, words: object, again: Callable[[Any], Any], anew: Callable[[], Any]) -> Any:
+        """A problem posed in these words: the one before from another point, with its code, or a new one."""
+        before, found = self._solvers.get(verb, (None, None))
+        made = (again(found) if before == words else None) or anew()
+        self._solvers[verb] = words, made
+        return made
+
     def scipy(self, order: OneOrMore = None, of: OneOrMore = None, start: Values | None = None,
               **fixed: Any) -> Solver:
         """(fun, jac, hess) of one vector, as scipy.optimize wants them.
@@ -354,9 +363,10 @@ class Solving:
         from adcli.solvers.minimize_report import Report, verdict_word
         if word("solver", solver) != "auto" and solver not in solvers.SOLVERS:
             raise unknown("solver", solver, ["auto", *solvers.SOLVERS])
-        most = truth("maximize", maximize)
+        words = names(wrt), names(of), conditions(subject_to), truth("maximize", maximize)
         point = whole_point(self._program, together(at, values))
-        problem = solvers.stated(self._program, names(wrt), names(of), conditions(subject_to), most, point)
+        problem = self._posed("minimize", words, lambda before: before.elsewhere(point),
+                              lambda: solvers.stated(self._program, *words, point))
         optimum = solvers.minimize(problem, solver)
         from scipy.optimize import OptimizeResult
         told, found, counts = Report(self._program, problem, optimum, (optimum,)), optimum.found, optimum.evaluations
@@ -381,7 +391,9 @@ class Solving:
         from adcli.solvers import solve as solvers
         from adcli.solvers.solve_report import SolveReport
         point = whole_point(self._program, together(at, values))
-        found = solvers.solve(solvers.stated(self._program, names(wrt), names(of), point, conditions(equations)))
+        words = names(wrt), names(of), conditions(equations)
+        found = solvers.solve(self._posed("solve", words, lambda before: solvers.elsewhere(before, point),
+                                          lambda: solvers.stated(self._program, words[0], words[1], point, words[2])))
         told = SolveReport(found)
         from scipy.optimize import OptimizeResult
         return OptimizeResult(

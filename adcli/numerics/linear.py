@@ -31,11 +31,6 @@ def manageable(matrix: Any) -> Any:
     return dense(matrix) if matrix.shape[1] <= MOST_DENSE else matrix
 
 
-def entries(matrix: Any) -> Vector:
-    """The numbers of a matrix that are stored."""
-    return matrix if isinstance(matrix, np.ndarray) else matrix.data
-
-
 def largest(matrix: Any, axis: int) -> Vector:
     """The largest magnitude in each column (axis 0) or row (axis 1)."""
     found = np.max(np.abs(matrix), axis=axis) if isinstance(matrix, np.ndarray) else abs(matrix).max(axis=axis).toarray()

@@ -46,7 +46,7 @@ from adcli.numerics.optimality import (
     outside,
     sides,
 )
-from adcli.numerics.vectors import Vector, places, scaled
+from adcli.numerics.vectors import Vector, dense, entries, places, scaled
 
 Derivatives = Callable[[Vector], PointDerivatives]
 Sides = tuple[Vector, Vector]
@@ -54,6 +54,8 @@ Sides = tuple[Vector, Vector]
 PENALTIES = 1.0, 30.0, 1e3, 3e4, 1e6, 1e8, 3e9
 """Weights σ that are tried, relative to the one at which the largest entries of H and of AᵀA are alike. Conditions that add up
 along n steps, as those of a differential equation, take n²."""
+FEW = 16
+"""Columns up to which matrices that only verdicts ask for are dense."""
 RESTARTS = 10
 """Restarts of Lanczos' method, of some fifteen products each, after which an eigenvalue counts as unknown."""
 REGULAR = 1e-10
@@ -122,6 +124,25 @@ def judged(at: Derivatives, x: Vector, bounds: Bounds, size: Vector, pulls: Side
         if not firm(at, best, bounds, of_length_one(held), best.active, ~best.held, size):
             return degenerate(best)
     return best
+
+
+def of_higher_order(at: Derivatives, found: Assessment, bounds: Bounds, size: Vector) -> Assessment:
+    """Assessment of a point where the Hessian is positive and changes too much over a Newton step, as that of x⁴."""
+    here = at(found.x)
+    if found.step is None or here.hess is None:
+        return found
+    rows, hessian = compact(scaled(here.jacobian, size)), compact(scaled(here.hess(found.multipliers), size, size))
+    strong, free = freedom(here, found, bounds, size, rows)
+    other = bent(at, found, hessian[free][:, free], of_length_one(rows[strong][:, free]), free, size)
+    return other if other.verdict == NOT_STRICT else found
+
+
+def freedom(here: PointDerivatives, known: Assessment, bounds: Bounds, size: Vector, rows: Any) -> tuple[Vector, Vector]:
+    """The conditions that pull at a bound, or are equations, and the variables that do not."""
+    least = GRADIENT * max(1.0, float(np.max(np.abs(here.gradient * size))))
+    pull = np.abs(known.multipliers) * lengths(rows)
+    strong = known.active & ((pull > least) | (bounds.c_low == bounds.c_high))
+    return strong, ~(known.held & ((np.abs(known.bound_multipliers * size) > least) | (bounds.low == bounds.high)))
 
 
 def is_sharp(found: Assessment) -> bool:
@@ -194,24 +215,23 @@ def with_curvature(at: Derivatives, here: PointDerivatives, known: Assessment, b
     from scipy.sparse import vstack
     if here.hess is None:
         return replace(known, verdict=STATIONARY)
-    least = GRADIENT * max(1.0, float(np.max(np.abs(here.gradient * size))))
-    rows: Any = scaled(here.jacobian, size)
-    pull = np.abs(known.multipliers) * lengths(rows)
-    strong = known.active & ((pull > least) | (bounds.c_low == bounds.c_high))
-    free = ~(known.held & ((np.abs(known.bound_multipliers * size) > least) | (bounds.low == bounds.high)))
-    hessian = scaled(here.hess(known.multipliers), size, size)
-    if not np.isfinite(hessian.data).all():
+    rows = compact(scaled(here.jacobian, size))
+    strong, free = freedom(here, known, bounds, size, rows)
+    hessian = compact(scaled(here.hess(known.multipliers), size, size))
+    if not np.isfinite(entries(hessian)).all():
         return known
+    every = rows[known.active][:, free]
     held, inner = of_length_one(rows[strong][:, free]), hessian[free][:, free]
     rows = held
     flat: Any = np.zeros((0, len(size)))
     if (solve := definite(inner, rows)) is None:
-        flat = scaled(flat_directions(at, known.x, free, size), 1 / size)
-        rows = vstack([held, of_length_one(flat[:, free])]).tocsr()
+        flat = compact(scaled(flat_directions(at, known.x, free, size), 1 / size))
+        more = of_length_one(flat[:, free])
+        rows = np.vstack([held, more]) if isinstance(held, np.ndarray) else vstack([held, more]).tocsr()
         solve = definite(inner, rows) if flat.shape[0] else None
     if solve is None:
         return bent(at, known, inner, rows, free, size)
-    along = None if not flat.shape[0] else greatest_one(flat[[0]].toarray().ravel() * size)
+    along = None if not flat.shape[0] else greatest_one(dense(flat[[0]]).ravel() * size)
     step, right = np.zeros(len(size)), known.residual[free] * size[free]
     step[free] = -solve(right)
     found = replace(known, step=step * size, direction=along)
@@ -220,12 +240,11 @@ def with_curvature(at: Derivatives, here: PointDerivatives, known: Assessment, b
     if not near:
         return replace(found, direction=None)
     if not steady(at, found, hessian, rows, free, size):
-        other = bent(at, found, inner, rows, free, size)
-        return other if other.verdict == NOT_STRICT else replace(found, direction=None)
+        return replace(found, direction=None)
     if held.shape[0] and not firm(at, known, bounds, held, strong, free, size):
         return degenerate(found)
     if known.active.any():
-        multipliers, every = found.multipliers.copy(), scaled(here.jacobian, size)[known.active][:, free]
+        multipliers = found.multipliers.copy()
         multipliers[np.flatnonzero(known.active)[dependent(of_length_one(every))]] = np.nan
         found = replace(found, multipliers=multipliers)
     return replace(found, verdict=MINIMUM if along is None else NOT_UNIQUE, cornered=rows.shape[0] >= rows.shape[1])
@@ -239,9 +258,10 @@ def steady(at: Derivatives, found: Assessment, hessian: Any, rows: Any, free: Ve
     def keeps(step: Vector) -> bool:
         there = at(found.x + beyond_rounding(found.x, step)).hess
         assert there is not None
-        change = (scaled(there(found.multipliers), size, size) - hessian)[free][:, free]
-        return bool(np.isfinite(change.data).all()) and all(
-            definite((part + way * change).tocsr(), rows) is not None for way in (1.0, -1.0))
+        change = (compact(scaled(there(found.multipliers), size, size)) - hessian)[free][:, free]
+        numbers = entries(change)
+        return bool(np.isfinite(numbers).all()) and (not numbers.any() or all(
+            definite(part + way * change, rows) is not None for way in (1.0, -1.0)))
 
     moves = reach(at(found.x), found, hessian[free][:, free], rows, free, size)
     return keeps(found.step) and all(keeps(move) or keeps(-move) for move in moves)
@@ -269,13 +289,13 @@ def firm(at: Derivatives, found: Assessment, bounds: Bounds, held: Any, strong: 
     bound = np.where(side >= 0, bounds.c_low[strong], bounds.c_high[strong])
     least = np.finfo(float).eps * np.maximum(1.0, np.abs(bound))
     gap = np.copysign(np.maximum(np.abs(bound - c), least), bound - c)
-    rows = scaled(at(found.x).jacobian, size)[strong][:, free]
+    rows = compact(scaled(at(found.x).jacobian, size))[strong][:, free]
     length = lengths(rows)
     step = np.zeros(len(size))
     step[free] = newton_step(None, held, np.zeros(held.shape[1]), gap / length)[0]
     there = at(found.x + beyond_rounding(found.x, step * size)).jacobian
-    change = scaled(scaled(there, size)[strong][:, free] - rows, np.ones(rows.shape[1]), 1 / length)
-    return bool(np.isfinite(change.data).all()) and float(np.max(abs(change).sum(axis=1), initial=0.0)) <= STEADY
+    change = scaled(compact(scaled(there, size))[strong][:, free] - rows, np.ones(rows.shape[1]), 1 / length)
+    return bool(np.isfinite(entries(change)).all()) and float(np.max(abs(change).sum(axis=1), initial=0.0)) <= STEADY
 
 
 def dependent(rows: Any) -> Vector:
@@ -285,7 +305,7 @@ def dependent(rows: Any) -> Vector:
     if m <= MOST_DEPENDENT:
         some = np.eye(m)
     else:
-        solve = factored(kkt(None, rows, REGULAR), np.ones(n + m))
+        solve = factored(kkt(None, rows)[1], np.ones(n + m))
         assert solve is not None, "it is quasi-definite"
         inverse = LinearOperator((m, m), matvec=lambda v: -solve(np.concatenate([np.zeros(n), np.ravel(v)]))[n:], dtype=float)
         if np.max(lanczos(inverse, 1, which="LA", tol=0.1)[0], initial=0.0) < 0.5 / REGULAR:   # none: no need to tell which
@@ -317,6 +337,8 @@ def definite(hessian: Any, rows: Any, weights: Sequence[float] = PENALTIES) -> C
 def split(hessian: Any, rows: Any) -> tuple[Any, Any]:
     """H and A with a variable for each partial sum of long rows, and rows that say so: on their null space H is as before."""
     from scipy.sparse import csr_array
+    if isinstance(rows, np.ndarray):
+        return hessian, rows
     count = np.diff(rows.indptr)
     parts = np.maximum(1, -(-count // LONG_ROW))
     ends = np.cumsum(parts)
@@ -334,13 +356,19 @@ def split(hessian: Any, rows: Any) -> tuple[Any, Any]:
 
 def penalised(hessian: Any, rows: Any, weight: float) -> Any:
     """H + σ AᵀA, with σ relative to the one at which the largest entries are alike."""
-    penalty = (rows.T @ rows).tocsr()
-    one, other = (largest(m.data) or 1.0 for m in (hessian, penalty))
-    return (hessian + weight * one / other * penalty).tocsr()
+    penalty = rows.T @ rows
+    one, other = (largest(entries(m)) or 1.0 for m in (hessian, penalty))
+    return hessian + weight * one / other * penalty
 
 
 def factors(matrix: Any) -> Callable[[Vector], Vector] | None:
     """The solution by a symmetric matrix, factored without pivoting; None unless all pivots are positive."""
+    if isinstance(matrix, np.ndarray):
+        try:
+            np.linalg.cholesky(matrix), np.linalg.inv(matrix)
+        except np.linalg.LinAlgError:
+            return None
+        return lambda right: np.linalg.solve(matrix, right)
     from scipy.sparse.linalg import splu
     try:
         found = splu(matrix.tocsc(), **SYMMETRIC)
@@ -363,8 +391,8 @@ def lanczos(matrix: Any, count: int, **wanted: Any) -> tuple[Vector, Vector]:
 def least_eigenvalue(solve: Callable[[Vector], Vector], n: int) -> float:
     """The least eigenvalue of a positive definite matrix, of which the inverse is known; 0 where it is not found."""
     from scipy.sparse.linalg import LinearOperator
-    if n < 3:
-        return float(1 / np.max(np.linalg.eigvalsh(np.array([solve(e) for e in np.eye(n)]))))
+    if n <= FEW:
+        return float(1 / np.max(np.linalg.eigvalsh(solve(np.eye(n)))))
     inverse = LinearOperator((n, n), matvec=lambda v: solve(np.ravel(v)), dtype=float)
     found, _ = lanczos(inverse, 1, which="LA", tol=1e-3)
     return float(1 / found[0]) if len(found) else 0.0
@@ -374,16 +402,16 @@ def bent(at: Derivatives, known: Assessment, hessian: Any, rows: Any, free: Vect
     """Assessment where no curvature is shown: with a direction along which f falls, or hardly changes, to second order. It is not
     strict where the Hessian is semidefinite to rounding here, and beside the point along all such directions, from where no
     Newton step would lead lower."""
-    from scipy.sparse import identity
+    from scipy.sparse import csr_array, identity
     directions = least_directions(hessian, rows)
     if not len(directions):
         return known
     along = in_all(directions, free, size)
     rounding = FACTORED * float(abs(hessian).sum(axis=1).max())
-    zero = rounding * identity(hessian.shape[0], format="csr")
-    weight = next((w for w in PENALTIES if definite((hessian + zero).tocsr(), rows, [w]) is not None), None)
+    zero = compact(csr_array(rounding * identity(hessian.shape[0])))
+    weight = next((w for w in PENALTIES if definite(hessian + zero, rows, [w]) is not None), None)
     if weight is None:
-        falling = -SADDLE_SIZE * largest(hessian.data)
+        falling = -SADDLE_SIZE * largest(entries(hessian))
         for d in (*directions[:1], *least_directions(hessian, rows, 1.0)[:1]):
             if float(d @ (hessian @ d)) < falling * float(d @ d):
                 return replace(known, verdict=SADDLE, direction=in_all(d[None, :], free, size)[0])
@@ -394,9 +422,9 @@ def bent(at: Derivatives, known: Assessment, hessian: Any, rows: Any, free: Vect
         """The Lagrangian where a Newton step leads."""
         assert here.hess is not None
         slope = ((here.gradient - here.jacobian.T @ known.multipliers - pulls) * size)[free]
-        bends = scaled(here.hess(known.multipliers), size, size)[free][:, free]
-        finite = np.isfinite(here.f) and np.isfinite(slope).all() and np.isfinite(bends.data).all()
-        solve = definite((bends + zero).tocsr(), rows, [weight]) if finite else None
+        bends = compact(scaled(here.hess(known.multipliers), size, size))[free][:, free]
+        finite = np.isfinite(here.f) and np.isfinite(slope).all() and np.isfinite(entries(bends)).all()
+        solve = definite(bends + zero, rows, [weight]) if finite else None
         if solve is None:
             return -np.inf
         return here.f - float(known.multipliers @ here.c + pulls @ here.x) - float(slope @ solve(slope)) / 2
@@ -427,8 +455,8 @@ def least_directions(hessian: Any, rows: Any, below: float = SINGULAR) -> Vector
     scale = 1 / np.sqrt(np.where((d := np.abs(whole.diagonal())) > 0, d, 1.0))
     unit = scaled(whole, scale, scale)
     try:
-        if len(scale) <= MOST_LEAST + 1:
-            values, vectors = np.linalg.eigh(unit.toarray())
+        if len(scale) <= FEW:
+            values, vectors = np.linalg.eigh(dense(unit))
         else:
             values, vectors = lanczos(unit.tocsc(), MOST_LEAST, sigma=-below, tol=1e-8)
     except (ArpackError, RuntimeError):
@@ -524,8 +552,8 @@ def newton_step(hessian: Any, rows: Any, right: Vector, gap: Vector) -> tuple[Ve
     n = rows.shape[1]
     size = 1.0 if hessian is None else largest(hessian.data) or 1.0
     h = None if hessian is None else hessian / size
-    exact, b = kkt(h, rows, 0.0), np.concatenate([right / size, gap])
-    solve = factored(kkt(h, rows, REGULAR), b)
+    (exact, regular), b = kkt(h, rows), np.concatenate([right / size, gap])
+    solve = factored(regular, b)
     if solve is None:
         return np.zeros(n), np.zeros(rows.shape[0])
     found = solve(b)
@@ -552,22 +580,32 @@ def largest(v: Vector) -> float:
     return float(np.max(np.abs(v), initial=0.0))
 
 
-def kkt(hessian: Any, rows: Any, more: float) -> Any:
-    """[[H, Aᵀ], [A, 0]], where H is 1 without a `hessian`, with `more` on and less on the diagonal."""
-    from scipy.sparse import bmat, identity
-    m, n = rows.shape
-    h = identity(n) if hessian is None else hessian
-    return bmat([[h + identity(n) * more, rows.T], [rows, identity(m) * -more]]).tocsc()
+def kkt(hessian: Any, rows: Any) -> tuple[Any, Any]:
+    """[[H, Aᵀ], [A, 0]], where H is 1 without a `hessian`, and the matrix regularised: more on and less on the diagonal."""
+    from scipy.sparse import csc_array
+    (i, j), (m, n) = places(rows), rows.shape
+    own = np.arange(n + m)
+    a = np.ravel(entries(rows))
+    h_i, h_j, h = (own[:n], own[:n], np.ones(n)) if hessian is None else (*places(hessian), hessian.data)
+    where = np.concatenate([h_i, j, i + n, own]), np.concatenate([h_j, i + n, j, own])
+    exact, regular = (csc_array((np.concatenate([h, a, a, np.repeat([more, -more], [n, m])]), where), shape=(n + m, n + m))
+                      for more in (0.0, REGULAR))
+    return exact, regular
 
 
 def lengths(rows: Any) -> Vector:
     """The length of each row, 1 of a row of zeros."""
-    found = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+    found = np.sqrt(np.ravel((rows * rows).sum(axis=1)))
     return np.where(found > 0, found, 1.0)
 
 
 def of_length_one(rows: Any) -> Any:
-    return scaled(rows.tocsr(), np.ones(rows.shape[1]), 1 / lengths(rows))
+    return scaled(rows, np.ones(rows.shape[1]), 1 / lengths(rows))
+
+
+def compact(matrix: Any) -> Any:
+    """A sparse matrix, as an array if it has few columns: the same steps take a tenth of the time then."""
+    return dense(matrix) if matrix.shape[1] <= FEW else matrix
 
 
 def greatest_one(direction: Vector) -> Vector:

@@ -5,6 +5,7 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
@@ -86,6 +87,11 @@ def dense(matrix: Any) -> Vector:
     return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
 
 
+def entries(matrix: Any) -> Vector:
+    """The numbers of a matrix that are stored."""
+    return matrix if isinstance(matrix, np.ndarray) else matrix.data
+
+
 def places(matrix: Any) -> tuple[Vector, Vector]:
     """Rows and columns of the entries of a matrix, dense or in compressed rows, in their order."""
     if isinstance(matrix, np.ndarray):
@@ -98,7 +104,6 @@ def scaled(matrix: Any, columns: Vector, rows: Vector | None = None) -> Any:
     """A dense or sparse matrix with its columns, and rows, multiplied by numbers; a sparse one keeps its entries."""
     if isinstance(matrix, np.ndarray):
         return matrix * columns if rows is None else matrix * rows[:, None] * columns
-    from scipy.sparse import csr_array
-    i, j = places(matrix)
-    entries = matrix.data * columns[j] if rows is None else matrix.data * rows[i] * columns[j]
-    return csr_array((entries, matrix.indices, matrix.indptr), shape=matrix.shape)
+    made = copy(matrix)
+    made.data = (matrix.data if rows is None else matrix.data * np.repeat(rows, np.diff(matrix.indptr))) * columns[matrix.indices]
+    return made

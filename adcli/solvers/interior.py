@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adcli.numerics.vectors import Vector, dense, places
+from adcli.numerics.vectors import Vector, dense, entries, places
 from adcli.solvers.problem import CLOSER, Evaluations, SolverEnd
 
 ITERATIONS = 3000
@@ -23,11 +23,6 @@ PACKAGES = {"pounce": ("pounce", "pounce-solver"), "ipopt": ("cyipopt", "cyipopt
 EXTENSIONS = {"pounce": "_pounce"}
 """Modules in these packages that have all that is used. Their packages load the whole of scipy.optimize, for as long as a network
 of 118 buses takes to solve."""
-
-
-def numbers(matrix: Any) -> Vector:
-    """The entries of a matrix in the order of their places."""
-    return matrix.ravel() if isinstance(matrix, np.ndarray) else matrix.data
 
 
 def solvable(e: Evaluations, y0: Vector) -> Vector | None:
@@ -70,7 +65,7 @@ class FirstCallbacks:
         return self.of_jacobian
 
     def jacobian(self, y: Vector) -> Vector:
-        return numbers(self.some(self.e.jac(y)))
+        return np.ravel(entries(self.some(self.e.jac(y))))
 
     def intermediate(self, mode: int, iteration: int, *rest: Any) -> None:
         self.e.iteration = iteration
@@ -89,7 +84,7 @@ class Callbacks(FirstCallbacks):
         return self.of_hessian
 
     def hessian(self, y: Vector, multipliers: Vector, factor: float) -> Vector:
-        return numbers(self.e.hess(y, self.whole(multipliers), factor))[self.lower]
+        return np.ravel(entries(self.e.hess(y, self.whole(multipliers), factor)))[self.lower]
 
 
 def package(solver: str) -> Any:

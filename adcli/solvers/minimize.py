@@ -28,7 +28,7 @@ from adcli.numerics.optimality import (
     Bounds,
 )
 from adcli.numerics.removable import agreed, mended
-from adcli.numerics.sparse_optimality import judged
+from adcli.numerics.sparse_optimality import judged, of_higher_order
 from adcli.numerics.vectors import Vector, dense, quiet_scipy
 from adcli.solvers.conditions import StatedCondition, greatest, value_of, with_conditions
 from adcli.solvers.functions import GIVEN_UP, MOST_DENSE, ScalarVectorFunction
@@ -245,7 +245,7 @@ def judgement(e: Evaluations, y: Vector, size: Vector, pulls: tuple[Vector, Vect
     if found.verdict != FLAT or e.large:
         return found
     other = judged(mended(e.derivatives, size), y, e.bounds, size)   # the Hessian may be a convention
-    return other if other.verdict == MINIMUM else found
+    return other if other.verdict == MINIMUM else of_higher_order(e.derivatives, found, e.bounds, size)
 
 
 def is_removable(problem: Problem, found: Assessment) -> bool:

@@ -20,7 +20,6 @@ from adcli.numerics.linear import (
     Operator,
     Square,
     condition,
-    entries,
     leading,
     least_squares,
     lost_direction,
@@ -28,7 +27,7 @@ from adcli.numerics.linear import (
 )
 from adcli.numerics.optimality import MARGIN, MOST_MOVES, SURE, beyond_rounding
 from adcli.numerics.sparse_optimality import factors, least_eigenvalue
-from adcli.numerics.vectors import Vector, dense, scaled
+from adcli.numerics.vectors import Vector, dense, entries, scaled
 from adcli.solvers.functions import VectorFunction
 
 ZERO = 1e-8

@@ -167,6 +167,20 @@ def test_many_inputs_take_products_with_the_hessian():
     assert found.x == pytest.approx(np.ones(320), rel=1e-5)
 
 
+def test_another_start_takes_the_code_of_the_one_before(monkeypatch):
+    def refused(*args, **options):
+        raise AssertionError("compiled")
+    f, words = adcli.compile("v = (x - a)**2 + (y - 1)**4; w = x + y*y - 2"), {"of": "v", "subject_to": "x <= 1"}
+    one = f.minimize(x=0.5, y=2.0, a=0.0, wrt="x,y", **words)
+    other = f.solve(x=1.0, y=1.5, a=2.0, wrt="x,y")
+    monkeypatch.setattr("adcli.solvers.functions.compiled", refused)
+    assert f.minimize(x=0.5, y=2.0, a=0.0, wrt="x,y", **words).x.tolist() == one.x.tolist()
+    assert f.minimize(x=0.5, y=2.0, a=5.0, wrt="x,y", **words).x == pytest.approx([1, 1], abs=1e-3)
+    assert f.solve(x=1.0, y=1.5, a=2.0, wrt="x,y").x.tolist() == other.x.tolist()
+    with pytest.raises(AssertionError, match="compiled"):
+        f.minimize(x=0.5, y=2.0, a=0.0, wrt="x", **words)
+
+
 def test_every_solver_that_is_named_is_there():
     assert set(SOLVER_NAMES) == {"auto", *SOLVERS}
 
