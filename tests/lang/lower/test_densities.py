@@ -63,6 +63,16 @@ def test_a_log_density_and_its_gradient(name: str) -> None:
                 assert abs(found[f"dv_d{names[k]}"] - slope) <= ROUNDINGS * (abs(slope) + min(terms, 1)), (at, k)
 
 
+@pytest.mark.parametrize("large", [1e3, 1e8, 1e15])
+def test_limits_that_densities_approach(large: float) -> None:
+    """Poisson's and the normal distribution; nothing of the size of lgamma(1e15) is left of what cancels."""
+    t, nb = (adcli.compile(f"v = {text}") for text in ("student_t_lpdf(y, nu, 0.2, 0.7)", "neg_binomial_2_lpmf(n, 2.5, phi)"))
+    with mp.workdps(60):
+        assert t(y=1.3, nu=large)["v"] == pytest.approx(float(mpmath.log(t_density(mpmath.mpf(1.3), large, mpmath.mpf(0.2),
+                                                                                   mpmath.mpf(0.7)))), rel=1e-13)
+        assert nb(n=3.0, phi=large)["v"] == pytest.approx(float(mpmath.log(negative_binomial(3, 2.5, mpmath.mpf(large)))), rel=1e-13)
+
+
 @pytest.mark.parametrize(("call", "value"), [
     ("lognormal_lpdf(0, 0.5, 2)", -math.inf), ("inv_gamma_lpdf(0, 2.5, 3)", -math.inf), ("gamma_lpdf(0, 2.5, 3)", -math.inf),
     ("gamma_lpdf(0, 0.5, 3)", math.inf), ("gamma_lpdf(0, 1, 3)", math.log(3)), ("weibull_lpdf(0, 2, 1)", -math.inf),

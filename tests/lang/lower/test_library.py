@@ -17,6 +17,8 @@ from adcli.lang.lower.frontend import parse
 from adcli.lang.lower.library import prelude
 from back_ends import values
 
+import adcli
+
 DATA = Path(__file__).parents[2] / "data"
 POINTS, ROUNDINGS = 50, 50
 """Points for each function (200 were tried), and units of relative error, as `adcli help functions` promises."""
@@ -101,6 +103,12 @@ def test_functions_of_two_arguments_against_stored_values(name: str, k: int) -> 
             around = 0.0 if k or not order else point["by"][k][order - 1] / (1 + point["at"][k]) ** 0.5
             allowed = EPSILON * (ROUNDINGS * max(abs(want), abs(around)) + abs(point["at"][k] * steeper))
             assert abs(got[derived.results[-1].name] - want) <= allowed, (order, point)
+
+
+@pytest.mark.parametrize(("call", "x"), [("logit(x)", 0.25), ("logit(x)", 0.5), ("logit(x)", 0.75), ("normal_logcdf(x)", 0.0),
+                                         ("log1mexp(x)", -0.6931471805599453), ("log_rising_factorial(x, 3)", 64.0)])
+def test_no_jump_where_one_formula_of_a_function_takes_over_from_another(call: str, x: float) -> None:
+    assert adcli.compile(f"v = {call}").grad(order=2).status(x=x) == "smooth"
 
 
 SIGNED = [(7.5, 2.0), (-7.5, 2.0), (7.5, -2.0), (-7.5, -2.0), (-4.0 + np.pi, 2 * np.pi), (6.0, 3.0), (1e-300, -1e300)]
