@@ -226,7 +226,7 @@ class Profile:
     def said(self, end: float, side: str, k: float) -> str | None:
         """Remark on an end."""
         if math.isnan(end):
-            return f"no {side} end of the profile interval is found: the other parameters cannot be fitted there"
+            return f"no {side} end of the profile interval is found: the other parameters could not be fitted there"
         if math.isinf(end):
             return f"the profile interval has no {side} end: the cost does not rise far enough"
         if end in (self.low, self.high) and abs(self(end)) < k:
@@ -244,7 +244,10 @@ class Profile:
             if math.isnan(tau):
                 return math.nan
             if tau >= k:
-                return float(brentq(lambda y: abs(self(y)) - k, inside, x, xtol=EXACT * self.u, rtol=1e-14))
+                try:
+                    return float(brentq(lambda y: abs(self(y)) - k, inside, x, xtol=EXACT * self.u, rtol=1e-14))
+                except ValueError:                                       # of SciPy, where a value between them is NaN
+                    return math.nan
             if x == bound:
                 return bound
             if step > FARTHEST * self.u:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from command import adcli, succeeds
 from scipy import optimize, stats
 
 from adcli import compile
+from adcli.fit.inference import Profile
 
 CONC = [0.02, 0.02, 0.06, 0.06, 0.11, 0.11, 0.22, 0.22, 0.56, 0.56, 1.10, 1.10]
 RATE = [76.0, 47, 97, 107, 123, 139, 159, 152, 191, 201, 207, 200]
@@ -77,6 +79,20 @@ def test_a_profile_without_an_end_says_so(args: tuple[str, ...], code: int, said
     rows = b"x,y\n1,8.9\n2,10.2\n3,9.7\n4,10.4\n5,9.9\n"
     found = adcli("fit", *args, *(() if "--interval" in args else ("--interval", "profile")), "--y", "y", stdin=rows)
     assert (found.code, said in found.err, shown in found.out) == (code, True, True), found
+
+
+class ProfileWithAGap(Profile):
+    """τ = x⁵ that is NaN between the estimate and the end, where the others cannot be fitted."""
+
+    def __init__(self) -> None:
+        self.at, self.u, self.low, self.high = 0.0, 1.0, -math.inf, math.inf
+
+    def __call__(self, x: float) -> float:
+        return math.nan if 0.1 < x < 1.1 else x**5
+
+
+def test_no_end_is_claimed_where_the_profile_has_a_gap() -> None:
+    assert math.isnan(ProfileWithAGap().end(1.2, 1)) and ProfileWithAGap().end(1.2, -1) == pytest.approx(-1.2**0.2)
 
 
 def test_profiles_are_tables_and_pictures() -> None:
