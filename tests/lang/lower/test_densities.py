@@ -70,7 +70,8 @@ def test_limits_that_densities_approach(large: float) -> None:
     with mp.workdps(60):
         assert t(y=1.3, nu=large)["v"] == pytest.approx(float(mpmath.log(t_density(mpmath.mpf(1.3), large, mpmath.mpf(0.2),
                                                                                    mpmath.mpf(0.7)))), rel=1e-13)
-        assert nb(n=3.0, phi=large)["v"] == pytest.approx(float(mpmath.log(negative_binomial(3, 2.5, mpmath.mpf(large)))), rel=1e-13)
+        assert nb(n=3.0, phi=large)["v"] == pytest.approx(
+            float(mpmath.log(negative_binomial(3, 2.5, mpmath.mpf(large)))), rel=1e-13)
 
 
 @pytest.mark.parametrize(("call", "value"), [
