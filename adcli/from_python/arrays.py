@@ -339,6 +339,8 @@ class Arrays(PythonArithmetic):
         self.equal(a.shape[-1], b.shape[0], node)
         span = self.span(node)
         if a.items is not None and b.items is not None and a.shape[-1].number is not None:
+            self.shortened("", a, span)
+            self.shortened("", b, span)
             return self.product_of_items(a, b, node)
         a, b = self.one_array(a, span), self.one_array(b, span)
 

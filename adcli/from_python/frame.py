@@ -24,7 +24,7 @@ from adcli.from_python.values import (
 )
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.errors import AdError, Span
-from adcli.lang.tree.nodes import Call, Node, Op
+from adcli.lang.tree.nodes import Call, Node, Op, postorder
 from adcli.readers.draft import DraftLine, DraftLoop, Range, Ref, Variable, number
 
 ZERO = Affine()
@@ -32,6 +32,8 @@ TRUTHS = frozenset(("lt", "le", "gt", "ge", "eq", "ne", "and", "or", "not"))
 """Operations that give truth values."""
 OPERATIONS = TRUTHS | {"add", "sub", "mul", "div", "pow", "neg", "select"}
 """Operations that are not written as calls."""
+LONGEST_ELEMENT = 20
+"""Nodes of an element that is written out, from which on it gets a line: what reads it repeats only a name."""
 Make = Callable[[list[Node]], Node]
 
 
@@ -191,6 +193,8 @@ class PythonFrame(ABC):
         if v is not None and not v.hint:
             v.hint = name
             return value
+        if value.items is not None and not self.arm:
+            self.shortened(name, value, span)
         of_no_tensor = value.truth and (value.known is not None or value.shape or self.steps)
         if value.whole is not None or value.items is not None or of_no_tensor:
             return value
@@ -199,6 +203,15 @@ class PythonFrame(ABC):
             made.element, made.variable, made.pending = value.element, None, (name, span, self)
             return made
         return self.line(name, value, span)
+
+    def shortened(self, name: str, a: Array, span: Span) -> None:
+        """Lines for the long elements of an array that is written out."""
+        for k, part in enumerate(a.items or []):
+            if part.shape:
+                self.shortened(name, part, span)
+            elif not part.truth and len(postorder(part.element(()))) > LONGEST_ELEMENT:
+                assert a.items is not None
+                a.items[k] = self.line(name, part, span)
 
     # Elementwise.
 

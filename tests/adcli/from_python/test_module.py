@@ -160,6 +160,22 @@ def test_a_number_of_steps_is_no_other_one_than_the_program_is_written_for(tmp_p
     assert f.inputs == ("x",) and f(x=2.0) == {"f": 256.0}
 
 
+@pytest.mark.parametrize("chain", ["T = T @ link(q[i])", "T = T @ (link(q[i]) @ link(q[i]))", "T = T * T + link(q[i])"])
+def test_a_chain_of_arrays_that_are_written_out_grows_by_its_links(chain: str, tmp_path: Path) -> None:
+    texts = []
+    for links in (4, 8):
+        source = tmp_path / f"arm{links}.py"
+        source.write_text("import numpy as np\ndef link(a):\n"
+                          "    return np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]])\n"
+                          f"def arm(q):\n    T = np.eye(2)\n    for i in range({links}):\n        {chain}\n    return T[0, 1]\n")
+        texts.append(succeeds("show", f"{source}:arm"))
+    assert len(texts[1]) < 2.6 * len(texts[0])
+    space: dict[str, Any] = {}
+    exec(source.read_text(), space)
+    q = np.linspace(0.1, 0.4, 8)
+    np.testing.assert_allclose(load(f"{source}:arm")(q=q)["arm"], space["arm"](q), rtol=1e-13)
+
+
 def test_the_text_is_the_same_in_every_process(tmp_path: Path) -> None:
     """Histories in the order of the source, and not in that of a set."""
     file = tmp_path / "m.py"
