@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 from adcli.lang.analyse.trace import ADJOINT, TANGENT, VALUE
 from adcli.lang.ir.notation import ATOM, INFIX, POWER, PRODUCT, SUM, TERNARY, UNARY, Piece, call, enclosed, infix, is_constant
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.rounded import Named
+from adcli.lang.ir.rounded import Meaning, Named, Rounded
 
 NEGATIVE = re.compile(r"-|\(-([\d.]+)\)")
 """The sign in front of a product, or a negative number."""
@@ -25,6 +25,8 @@ SUBSCRIPTS = str.maketrans("-0123456789", "₋₀₁₂₃₄₅₆₇₈₉")
 NUMBERED = re.compile(r"([^\W\d_]+)(\d+)")
 """A name whose digits are its index."""
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+LARGEST = 3
+"""Operations of a constant that is written as what it was rounded from."""
 OPEN_CALL = re.compile(r"(^|[ -])(\w+)\(([^-()\s,|][^()\s,|]*)\)$")
 """A function of a name or number at the end of a formula, which books write without parentheses: v × cos u."""
 
@@ -110,16 +112,21 @@ class Unicode:
     def number(self, x: float) -> Piece:
         if isinstance(x, bool):
             return str(x).lower(), ATOM
+        if isinstance(x, Rounded) and x.size <= LARGEST:
+            return meant(self, x.meaning)
         text = self.written(x)
         return text, SUM if text.startswith("-") else ATOM
 
     def operation(self, name: str, parts: Sequence[Piece]) -> Piece:
         if name in WRITTEN_OUT:
             return WRITTEN_OUT[name](self, parts)
+        parts = halved(self, name, parts)
         if name == "pow" and re.fullmatch(r"-?\d{1,3}", parts[1][0]):
             return enclosed(parts[0], ATOM) + parts[1][0].translate(SUPERSCRIPTS), POWER
         if name == "neg":
             return f"-{enclosed(parts[0], POWER)}", UNARY
+        if name == "mul" and parts[1][1] == PRODUCT and parts[1][0].startswith("1 / "):
+            return enclosed(parts[0], PRODUCT) + parts[1][0][1:], PRODUCT
         spelling = TABLE[name].unicode
         if spelling and "#" in spelling:
             return filled(spelling, parts)
@@ -171,6 +178,8 @@ class Latex:
             return (r"\text{nan}", ATOM) if x != x else (r"\infty", ATOM) if x > 0 else (r"-\infty", SUM)
         if type(x) is Named:
             return rf"\{x.name}", ATOM
+        if isinstance(x, Rounded) and x.size <= LARGEST:
+            return meant(self, x.meaning)
         text = self.written(x).strip()
         mantissa, power, exponent = text.partition("e") if "x" not in text else (text, "", "")
         level = SUM if text.startswith("-") else PRODUCT if power else ATOM
@@ -179,10 +188,13 @@ class Latex:
     def operation(self, name: str, parts: Sequence[Piece]) -> Piece:
         if name in WRITTEN_OUT:
             return WRITTEN_OUT[name](self, parts)
+        parts = halved(self, name, parts)
         if name == "pow":
             return f"{enclosed(parts[0], ATOM)}^{{{parts[1][0]}}}", POWER
         if name == "neg":
             return f"-{enclosed(parts[0], POWER)}", UNARY
+        if name == "mul" and parts[1][1] == POWER and parts[1][0].startswith(r"\frac{1}{"):
+            return self.operation("div", [parts[0], (parts[1][0][len(r"\frac{1}{"):-1], ATOM)])
         spelling = TABLE[name].latex
         if spelling and "#" in spelling:
             return filled(spelling, parts)
@@ -299,5 +311,55 @@ def less(notation: Notation, y: Piece, k: int) -> Piece:
     return notation.operation("sub", [y, notation.number(float(k))]) if k else y
 
 
-WRITTEN_OUT = {"dpow": power_partial, "dxlogy": log_product_partial}
+def meant(notation: Notation, meaning: Meaning) -> Piece:
+    """The number that a constant of a rule was rounded from: ln 2."""
+    match meaning:
+        case ("mul", float(k), ("atan", 1.0)):
+            return quarters(notation, k)
+        case ("atan", 1.0):
+            return quarters(notation, 1.0)
+        case (str(name), *parts):
+            return notation.operation(name, [meant(notation, part) for part in parts])
+    assert isinstance(meaning, float)
+    return notation.number(meaning)
+
+
+def quarters(notation: Notation, k: float) -> Piece:
+    """So many quarters of π."""
+    pi = ("π" if isinstance(notation, Unicode) else r"\pi", ATOM)
+    return times(notation, [notation.number(k / 4), pi]) if k > 4 else notation.operation("div", [pi, notation.number(4 / k)])
+
+
+def halved(notation: Notation, name: str, parts: Sequence[Piece]) -> Sequence[Piece]:
+    """The operands, of half of 1/z those of 1/(2·z)."""
+    if name != "div" or parts[0][0] != "0.5":
+        return parts
+    return [notation.number(1.0), times(notation, [notation.number(2.0), parts[1]])]
+
+
+def square(notation: Notation, x: Piece) -> Piece:
+    return notation.operation("pow", [x, notation.number(2.0)])
+
+
+def inverse(notation: Notation, below: Piece) -> Piece:
+    return notation.operation("div", [notation.number(1.0), below])
+
+
+def fused(notation: Notation, parts: Sequence[Piece]) -> Piece:
+    """x·y + z, of a negative x a difference."""
+    x, y, z = parts
+    minus = x[0].startswith("-") and (x[1] == UNARY or is_constant(x))
+    if not minus:
+        return notation.operation("add", [notation.operation("mul", [x, y]), z])
+    x = x[0][1:], ATOM if is_constant(x) else POWER
+    return notation.operation("sub", [z, square(notation, y) if x[0] == y[0] else notation.operation("mul", [x, y])])
+
+
+WRITTEN_OUT: Mapping[str, Callable[[Notation, Sequence[Piece]], Piece]] = {
+    "dpow": power_partial, "dxlogy": log_product_partial,
+    "sech2": lambda n, parts: inverse(n, square(n, n.operation("cosh", parts))),
+    "lorentz": lambda n, parts: inverse(n, n.operation("add", [n.number(1.0), square(n, parts[0])])),
+    "gauss": lambda n, parts: n.operation("exp", [n.operation("neg", [square(n, parts[0])])]),
+    "unit": lambda n, parts: n.operation("div", [parts[0], n.operation("hypot", parts)]),
+    "fma": fused}
 """Rows of the table that documents write as formulas of others."""
