@@ -14,15 +14,14 @@ import math
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations_with_replacement, islice, product
 
 from adcli.check.foreign import Answer, Foreign, cut
 from adcli.check.subject import Derived, EntryKey, Seen, Subject
 from adcli.check.tally import Blame, Compared, Tally
-from adcli.codegen.rows.native_arithmetic import NATIVE
 from adcli.input.sampling import Point
-from adcli.lang.analyse.rounding import ANY_ORDER, Bounded, Rounding
+from adcli.lang.analyse.rounding import ANY_ORDER
 from adcli.lang.derive.derivatives import canonical, gradient, hessian, jacobian, partial_name
 from adcli.lang.ir import LEVELS, SMOOTH, Program, Var
 from adcli.lang.ir.errors import AdError, plural
@@ -130,12 +129,12 @@ class Against:
         """Our derivatives, up to those of this order if there are not too many."""
         for most in range(max(order, 1), 0, -1):
             with suppress(AdError):
-                return Derived.of(gradient(self.subject.primal, self.subject.wrt, order=most))
-        return self.subject.reverse
+                return Derived.of(gradient(self.subject.primal, self.subject.wrt, order=most), hold=ANY_ORDER)
+        return replace(self.subject.reverse, hold=ANY_ORDER)
 
     def compare(self, s: Seen, theirs: Mapping[EntryKey, float], derived: Derived) -> None:
         """Enter the numbers of a point."""
-        ours, position = self.bounded(derived, s.at), {x: i for i, x in enumerate(self.subject.wrt)}
+        ours, position = derived.bounded(s.at, self.subject.precision), {x: i for i, x in enumerate(self.subject.wrt)}
         for key, got in theirs.items():
             mine = key[0], canonical(key[1], position)
             if mine not in ours:
@@ -153,11 +152,6 @@ class Against:
             if allowed < math.inf:
                 self.held.setdefault(key, []).append(Held(s.at, got, expected, allowed))
                 self.count_digits(got, expected)
-
-    def bounded(self, derived: Derived, at: Point) -> dict[EntryKey, Bounded]:
-        """Our entries with what rounding can do to them in any order of operations."""
-        rounding = Rounding(derived.machine, at, ANY_ORDER, precision=self.subject.precision, arithmetic=NATIVE)
-        return {key: rounding.of(r.atom) for key, r in zip(derived.keys, derived.machine.results, strict=True)}
 
     def count_digits(self, got: float, expected: float) -> None:
         """The digits that all entries have, and whether all numbers are of single precision."""

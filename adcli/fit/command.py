@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import click
@@ -17,7 +18,7 @@ from adcli.fit.notes import connected, explained, is_gauge, not_finite_at, not_s
 from adcli.fit.objective import RowLoss, apart, cost_of, linked, require_scatter, with_inputs
 from adcli.fit.observed import EVALUATIONS, FitOptions, GivenTables, fixed_inputs, grid, no_target, observations
 from adcli.fit.summary import FORMATS, Answered, written
-from adcli.input.points import ranks, unknown_name
+from adcli.input.points import names_in, ranks, unknown_name
 from adcli.input.programs import is_formula, read_source
 from adcli.input.settings import EMIT_OPTIONS, PART_OPTIONS
 from adcli.input.values import listed
@@ -143,7 +144,7 @@ def posed(options: FitOptions, source: Source, tables: GivenTables) -> PosedFit:
     text, links = apart(options.params)
     program = linked(program, {n: e for n, e in links.items() if not options.against or any(p.name == n for p in program.params)})
     given = None if options.params is None else starts(text or "", ranks(program.params))
-    if given is None and (at := {part.partition("=")[0].strip() for spec in options.at for part in spec.split(",")}):
+    if given is None and (at := {*chain.from_iterable(map(names_in, options.at))}):
         given = {p.name: None for p in program.params if not p.active and not p.var.integer and p.name not in at}
     if given is not None and options.against:   # of which each model has some
         own = {p.name for p in program.params} | {*(cost.names if cost else ())}

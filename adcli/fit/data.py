@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adcli.answers.evaluation import unfit_where_refused
 from adcli.input.nested import arrays_of
 from adcli.input.points import axis, parts, unknown_name
 from adcli.lang.ir import Param, Program, Values
-from adcli.lang.ir.errors import AdError, Unfit, plural
+from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.ir.names import composed, repeated
 from adcli.numerics.least_squares import Start
 from adcli.numerics.vectors import Components
@@ -73,10 +74,8 @@ def starts(text: str, ranks: Mapping[str, int]) -> dict[str, Begin | None]:
 def declared(piece: str) -> tuple[str, Begin | None]:
     """One parameter, read as the language reads `param`."""
     from adcli.lang.lower.frontend import parse
-    try:
+    with unfit_where_refused():   # a fault of the command line, although it has a place
         (p,) = parse(f"param {piece}\nadcli_nothing = 0", "⟦--params⟧").params
-    except AdError as fault:   # of the command line, although it has a place
-        raise Unfit(fault.message, fault.span, fault.help, fault.source, fault.more) from None
     return p.name, None if p.default is None and p.low is None else begin_of(p)
 
 

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from adcli.answers.evaluation import unfit_where_refused
 from adcli.codegen.machine.arrays import run_arrays
 from adcli.fit.data import Begin, Observations, parameters
 from adcli.input.points import parts, unknown_name
 from adcli.lang.derive import derivatives
 from adcli.lang.ir import Atom, Lit, Param, Program, Result, Values, Var, has_tensors, substitute
 from adcli.lang.ir.build import Builder, Expr
-from adcli.lang.ir.errors import AdError, Source, Unfit, nearest
+from adcli.lang.ir.errors import AdError, Source, nearest
 from adcli.lang.ir.names import Names, composed
 from adcli.lang.lower.frontend import parse
 from adcli.numerics.least_squares import Residuals, Start
@@ -95,10 +96,8 @@ def task_of(program: Program, verb: str, wrt: Sequence[str] = ()) -> Task:
 
 def expression(text: str, option: str, name: str = "adcli_value") -> Program:
     """The expression of an option, whose inputs are the names in it, as an output. AdError where it is none."""
-    try:
+    with unfit_where_refused():
         program = parse(f"{name} = {text}", option)
-    except AdError as fault:
-        raise Unfit(fault.message, fault.span, fault.help, fault.source, fault.more) from None
     if [r.name for r in program.results] != [name] or has_tensors(program):
         raise AdError(f"⟦{option}⟧ '{text}' is not an expression of numbers")
     return program

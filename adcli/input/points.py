@@ -164,10 +164,15 @@ def require_point(params: Iterable[Param], specs: Sequence[str], others: str = "
     raise AdError(f"no values for {names}", help=f"give a point: ⟦--at {example}{'' if len(missing) <= 3 else ',…'}{others}⟧")
 
 
+def names_in(spec: str) -> list[str]:
+    """The names that one `--at` gives, @FILE for those of a file."""
+    return [part.partition("=")[0].strip() for part in parts(spec) if part.strip()]
+
+
 def joined(params: Sequence[Param], specs: Sequence[str]) -> Sequence[str]:
     """The `--at` options; in one where they are parts of one point: one of them alone lacks an input that is needed, and none is
     named twice. Spreads may stand in them; of a file it is not known what it has."""
-    names = [[part.partition("=")[0].strip() for part in parts(spec) if part.strip()] for spec in specs]
+    names = list(map(names_in, specs))
     flat = [name for each in names for name in each]
     needed = {p.name for p in params if p.default is None}
     lacking = any(needed.difference(each) for each in names if not any(name.startswith("@") for name in each))

@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from adcli.input.points import GridRange, checked, combined, complete, parts, ranks, typed, unknown_name, within
+from adcli.input.points import GridRange, checked, combined, complete, names_in, ranks, typed, unknown_name, within
 from adcli.lang.ir import Equation, Param, Program, has_tensors
 from adcli.lang.ir.errors import AdError
 from adcli.lang.operations.matrix import MatrixOperation
@@ -106,14 +107,14 @@ def repr_of(x: float) -> str:
 
 def declared(params: Sequence[Param], specs: Sequence[str]) -> list[str]:
     """Ranges for the inputs that have neither a value nor a default, where all of them are declared with one."""
-    named = {part.partition("=")[0].strip() for spec in specs for part in parts(spec)}
+    named = {*chain.from_iterable(map(names_in, specs))}
     if any(name.startswith("@") for name in named):   # of a file, whose names are not known yet
         return []
     open_ = [p for p in params if p.default is None and p.name not in named]
     ranges = [f"{p.name}={shortest(p.low)}:{shortest(p.high)}" for p in open_ if p.low is not None and p.high is not None]
     if len(ranges) < len(open_):
         known = [p.name for p in params]
-        for name in sorted(named - {"", *known}):
+        for name in sorted(named.difference(known)):
             raise unknown_name("input", name, known)
         lacking = [p.name for p in open_ if p.low is None or p.high is None]
         raise AdError(f"no value for {', '.join(lacking)}", help=f"give a range or a value: ⟦--at {example(params, lacking)}⟧")

@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations
 from typing import TYPE_CHECKING
 
 from adcli.answers.reporter import Reporter
-from adcli.input.points import axes
+from adcli.input.points import axes, names_in
 from adcli.input.settings import ResultOptions
 from adcli.input.values import listed, value
 from adcli.lang.ir import has_tensors
@@ -185,7 +185,7 @@ def with_stated(text: Source, options: PropagateOptions) -> PropagateOptions:
     if (wrong := next((x for x in spreads if defaults.get(x) is None), None)) is not None:
         raise AdError(f"the program states the uncertainty of '{wrong}', which is no input with a default")
     rows = bool(options.data or options.emit) or (not options.at and None in defaults.values())
-    given = {part.partition("=")[0].strip() for spec in options.at for part in spec.split(",")}
+    given = {*chain.from_iterable(map(names_in, options.at))}
     known = {x: f"{x}={defaults[x]!r}±{u}" for x, u in spreads.items() if x not in given}
     spec, told = ",".join(known.values()), {frozenset(c[:2]) for c in coefficients(options.correlation)}
     pairs = [f"{x}:{y}={r!r}" for line in CORRELATION.findall(text.text) for x, y, r in coefficients(line)
