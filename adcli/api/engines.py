@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from adcli.api.function import CALLED, Function, compile, load
+from adcli.api.words import one_of
 from adcli.batches.batch_function import BatchFunction
 from adcli.batches.batch_sums import BatchSums
-from adcli.lang.ir.errors import AdError, nearest
+from adcli.lang.ir.errors import AdError
 
 Given = str | os.PathLike[str] | Callable[..., Any] | Function
 """A program: a file by a path or by a text that ends with .ad, the text of one, a Python function, or a Function."""
@@ -30,9 +31,7 @@ def function_of(program: Any, verb: str = "eval", *args: Any, **options: Any) ->
     """The Function of a program, or what the verb makes of it with its options, such as wrt."""
     path = file_of(program)
     f = program if isinstance(program, Function) else load(path) if path else compile(program)
-    if verb not in CALLED:
-        raise AdError(f"no verb '{verb}'", help=nearest(verb, CALLED) or f"the verbs are {', '.join(CALLED)}")
-    if verb != "eval":
+    if one_of("verb", verb, CALLED) != "eval":
         derived: Function = getattr(f, verb)(*args, **options)
         return derived
     if args or options:

@@ -193,7 +193,8 @@ class RowModel:
 
     def point(self, b: Array, row: int) -> dict[str, Any]:
         """All inputs of the program in a row."""
-        return {**self.inputs_at(row), **{n: float(b[i[row] if np.ndim(i) else i]) for n, i in self.of.items()}}
+        own = {name: float(c[row]) for name, c in self.program.columns.items()}
+        return {**own, **{n: float(b[i[row] if np.ndim(i) else i]) for n, i in self.of.items()}}
 
     def levels(self, b: Array) -> Array:
         """The status of every row."""
@@ -211,10 +212,6 @@ class RowModel:
     def row_of(self, i: int) -> int:
         """The row that an element of the flat outputs is from."""
         return i % self.rows
-
-    def inputs_at(self, row: int) -> Values:
-        """The inputs of a row that are no parameters."""
-        return {name: float(c[row]) for name, c in self.program.columns.items()}
 
 
 class TensorModel:
@@ -288,10 +285,6 @@ class TensorModel:
     def row_of(self, i: int) -> int:
         """The row that an element of the flat outputs is from."""
         return int(np.searchsorted(self.ends, i, "right"))
-
-    def inputs_at(self, row: int) -> Values:
-        """The inputs of a row that are no parameters."""
-        return self.points[row]
 
 
 class Fit(NamedTuple):

@@ -18,7 +18,7 @@ from adcli.lang.printing.printer import print_program
 from adcli.output.numbers import Number, json_number, json_text, number_format
 from adcli.output.report import csv_text
 from adcli.output.streams import columns_of
-from adcli.output.typeset import booktabs, latex_text, markdown_table
+from adcli.output.typeset import MARKUPS
 from adcli.output.version import __version__
 from adcli.output.wrap import fitted
 from adcli.propagate.budgets import pair
@@ -56,19 +56,13 @@ def written(told: Answered, options: ResultOptions) -> Iterator[str]:
             yield json_text(record(told, number)) + "\n"
         case "csv" | "tsv":
             yield table(told, number, separator)
-        case "markdown":
-            yield from markdown_table(head(told), rows(told))
-            yield "\n"
-            yield from (f"- {name}: {x}\n" for name, x in figures(told, lambda x: f"{x:.6g}"))
-            for title, cells in more_tables(told, lambda x: f"{x:.6g}"):
-                yield from ("\n", *markdown_table(title, cells))
-        case "latex":
-            cells = [[latex_text(c) for c in row] for row in rows(told)]
-            yield from booktabs("l" + "r" * (len(head(told)) - 1), [*map(latex_text, head(told))], [cells])
-            yield from (f"\n{latex_text(f'{name}: {x}')}\n" for name, x in figures(told, lambda x: f"{x:.6g}"))
-            for title, body in more_tables(told, lambda x: f"{x:.6g}"):
-                cells = [[latex_text(c) for c in row] for row in body]
-                yield from ("\n", *booktabs("l" + "r" * (len(title) - 1), [*map(latex_text, title)], [cells]))
+        case "markdown" | "latex":
+            markup, number = MARKUPS[options.form], "{:.6g}".format
+            yield from markup.table(head(told), rows(told))
+            yield "\n" * (options.form == "markdown")
+            yield from (markup.sentence(f"{name}: {x}") for name, x in figures(told, number))
+            for title, cells in more_tables(told, number):
+                yield from ("\n", *markup.table(title, cells))
         case "program":
             yield print_program(fitted_program(told), header=[*header(told, number)])
         case _:

@@ -177,7 +177,6 @@ class PythonProgram(PythonFile):
         super().__init__(source, tree, facts)
         self.node = function
         self.top_inputs = {p.arg for p in parameters(function)}
-        self.annotated: dict[str, list[Affine]] = {}
 
     def program(self) -> Source:
         values = {p.arg: self.input(p, d) for p, d in self.with_defaults()}

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from adcli.codegen.documents.notation import SPECIAL
 
@@ -34,3 +35,20 @@ def booktabs(layout: str, head: Sequence[str], sections: Iterable[Sequence[Seque
         yield "\\midrule\n"
         yield from (" & ".join(row) + " \\\\\n" for row in section)
     yield "\\bottomrule\n\\end{tabular}\n"
+
+
+def latex_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """A tabular of texts, whose first column is one of words."""
+    cells = [[*map(latex_text, row)] for row in (head, *rows)]
+    yield from booktabs("l" + "r" * (len(head) - 1), cells[0], [cells[1:]])
+
+
+class ReportMarkup(NamedTuple):
+    """How a report has tables of texts, and sentences below them."""
+
+    table: Callable[[Sequence[str], Iterable[Sequence[str]]], Iterator[str]]
+    sentence: Callable[[str], str]
+
+
+MARKUPS = {"markdown": ReportMarkup(markdown_table, lambda text: f"- {markdown_text(text)}\n"),
+           "latex": ReportMarkup(latex_table, lambda text: f"\n{latex_text(text)}\n")}

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from adcli.codegen.documents.notation import latex_names
 from adcli.output.numbers import Number
-from adcli.output.typeset import booktabs, latex_text, markdown_table, markdown_text
+from adcli.output.typeset import MARKUPS, booktabs, latex_text, markdown_table, markdown_text
 from adcli.propagate.budgets import Budget, Correlations, OutputBudget, Shown, judged, pair
 
 HEAD = ("Quantity", "Estimate", "Standard uncertainty", "Distribution", "Degrees of freedom", "Sensitivity", "Contribution",
@@ -120,7 +120,7 @@ def in_markdown(names: Sequence[str]) -> Markup:
         yield from markdown_table([*map(markdown_text, head)], [*rows, *last])
         yield "\n"
 
-    return Markup(str, str, str, lambda t: f"- {markdown_text(t)}\n", table)
+    return Markup(str, str, str, MARKUPS["markdown"].sentence, table)
 
 
 def in_latex(names: Sequence[str]) -> Markup:
@@ -131,7 +131,7 @@ def in_latex(names: Sequence[str]) -> Markup:
         yield f"% {title}\n"
         yield from booktabs("".join("l" if column in WORDS else "r" for column in head), head, [rows, last])
 
-    return Markup(spelled.__getitem__, latex_number, latex_text, lambda t: f"\n{latex_text(t)}\n", table)
+    return Markup(spelled.__getitem__, latex_number, latex_text, MARKUPS["latex"].sentence, table)
 
 
 def in_html(names: Sequence[str]) -> Markup:
