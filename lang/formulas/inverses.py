@@ -19,7 +19,7 @@ E = float.fromhex("0x1.5bf0a8b145769p+1"), float.fromhex("0x1.4d57ee2b1013ap-53"
 NEAR, TERMS, STEPS = 0.3, 26, 3
 """√(2(ex + 1)) up to which the power series is used, its terms, and steps towards the root elsewhere."""
 EULER = 0.5772156649015329
-SMALL, QUOTIENTS, LARGE = 2.0, 50, 40.0
+SMALL, QUOTIENTS, LARGE = 1.0, 90, 40.0
 """Arguments up to which E₁ is a power series, partial quotients beyond; arguments of Ei up to which that is one."""
 
 
