@@ -188,3 +188,9 @@ def difference(high: str, low: str) -> str:
     if high.isdecimal() and low.isdecimal():
         return str(max(int(high) - int(low), 0))
     return high if low == "0" else f"{high} - {low if low.isalnum() else f'({low})'}"
+
+
+def listed(table: str) -> dict[str, str]:
+    """A table of lines such as `ln loge: log`, what stands behind the colon by each of the names before it."""
+    lines = [line.strip().partition(":") for line in table.strip().splitlines()]
+    return {name: value.strip() for names, _, value in lines for name in names.split()}

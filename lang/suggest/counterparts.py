@@ -3,53 +3,100 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from adcli.lang.ir.names import listed
 from adcli.lang.ir.primitives import TABLE
 
 OF_C = [name for name, row in TABLE.items() if row.libm == name]
 """Functions that are named as in C, which appends f for another precision; Fortran puts d in front."""
 SYNONYMS = {
-    "ln": "log", "lg": "log10", "ld": "log2", "lb": "log2", "power": "pow", "sqr": "square", "abs2": "square",
-    "reciprocal": "recip", "inv": "recip", **dict.fromkeys(("inv_sqrt", "invsqrt", "inversesqrt"), "rsqrt"),
-    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh", "arccosh": "acosh",
-    "arctanh": "atanh", "tg": "tan", "arctg": "atan", "atn": "atan", "sq": "square",
     **{f"{name[0]}h": name for name in OF_C if name[0] != "a" and name.endswith("h")},
-    "loge": "log", "log_e": "log", "log_2": "log2", "log_10": "log10", "int": "trunc", "fix": "trunc", "aint": "trunc",
-    "dint": "trunc", "integerpart": "trunc", **dict.fromkeys(("nint", "anint", "lround"), "round"),
-    "arsinh": "asinh", "arcosh": "acosh", "artanh": "atanh", "cuberoot": "cbrt",
-    "fabs": "abs", "absolute": "abs", "sgn": "sign", "signum": "sign", "maximum": "max", "minimum": "min", "pmax": "max",
-    "pmin": "min", "clip": "clamp", "rem": "fmod", "amod": "fmod", "dmod": "fmod",
-    "ceiling": "ceil", "tgamma": "gamma", "gammaln": "lgamma", "log_gamma": "lgamma", "lngamma": "lgamma",
-    "logabsgamma": "lgamma", "psi": "digamma",
-    **dict.fromkeys(("expit", "logistic", "inv_logit", "plogis", "logisticsigmoid"), "sigmoid"), "ramp": "relu",
-    **dict.fromkeys(("log1pexp", "log1p_exp"), "softplus"), **dict.fromkeys(("lmultiply", "multiply_log"), "xlogy"),
-    "negative": "negate", "uminus": "negate", "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div",
-    "float_power": "pow", "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge", "equal": "eq",
-    "not_equal": "ne", "logical_and": "and", "logical_or": "or", "logical_not": "not",
-    **{name: name for name in ("mod", "heaviside", "silu", "gelu", "logsigmoid")},   # which others write with capitals
-    **dict.fromkeys(("modulo", "floormod"), "mod"), "heavisidetheta": "heaviside", "swish": "silu", "qlogis": "logit",
-    "log1m_exp": "log1mexp", "logsubexp": "log_diff_exp",
-    **dict.fromkeys(("log_sigmoid", "log_expit", "log_inv_logit"), "logsigmoid"),
-    **dict.fromkeys(("normcdf", "pnorm", "ndtr", "normsdist", "norm_cdf", "std_normal_cdf", "norm_s_dist", "phi"), "normal_cdf"),
-    **dict.fromkeys(("log_ndtr", "norm_logcdf", "normlogcdf", "std_normal_lcdf"), "normal_logcdf"),
-    **dict.fromkeys(("normpdf", "dnorm", "norm_pdf"), "normal_pdf"), "erfc_scaled": "erfcx",
-    **dict.fromkeys(("norminv", "qnorm", "ndtri", "probit", "norm_ppf", "normsinv", "norminvcdf", "inv_phi"), "normal_quantile"),
-    "inverseerf": "erfinv", "inverseerfc": "erfcinv",
-    "stop_gradient": "stop", "stopgradient": "stop", "stop_grad": "stop", "detach": "stop",
     **{f"{name}f": name for name in (*OF_C, "sqrt", "floor", "ceil", "log", "log2", "log10")},
     **{f"d{name}": name for name in (*(name for name in OF_C if "exp" not in name), "log", "log10", "sqrt", "abs")},
-    "fabsf": "abs", "powr": "pow", "amax1": "max", "amin1": "min", "dmax1": "max", "dmin1": "min", "alog": "log",
-    "alog10": "log10",
-}
-"""Functions that have another name here, and are the same for all real arguments."""
-OF_TENSORS = {
-    "inv": "inverse", "t": "transpose", "determinant": "det", "linsolve": "solve", "tr": "trace",
-    **dict.fromkeys(("eigvalsh", "eigvals"), "eigenvalues"), **dict.fromkeys(("svdvals", "svd_vals"), "singular_values"),
-    **dict.fromkeys(("matrix_exp", "matrixexp"), "expm"), **dict.fromkeys(("average", "avg"), "mean"),
-    **dict.fromkeys(("max", "maxval", "maximum"), "amax"), **dict.fromkeys(("min", "minval", "minimum"), "amin"),
-    **dict.fromkeys(("log_sum_exp", "lse"), "logsumexp"), **dict.fromkeys(("inner", "vdot", "dot_product"), "dot"),
-    "dot": "matmul", **dict.fromkeys(("diagonal", "diagm"), "diag"), "conv": "convolve", "product": "prod", "total": "sum",
-    "trapz": "trapezoid",
-}
+    **listed("""
+    ln loge log_e alog: log
+    lg log_10 alog10: log10
+    ld lb log_2: log2
+    power float_power powr: pow
+    sqr abs2 sq: square
+    reciprocal inv: recip
+    inv_sqrt invsqrt inversesqrt: rsqrt
+    arcsin: asin
+    arccos: acos
+    arctan arctg atn: atan
+    arctan2: atan2
+    arcsinh arsinh: asinh
+    arccosh arcosh: acosh
+    arctanh artanh: atanh
+    tg: tan
+    int fix aint dint integerpart: trunc
+    nint anint lround: round
+    cuberoot: cbrt
+    fabs absolute fabsf: abs
+    sgn signum: sign
+    maximum pmax amax1 dmax1: max
+    minimum pmin amin1 dmin1: min
+    clip: clamp
+    rem amod dmod: fmod
+    ceiling: ceil
+    tgamma: gamma
+    gammaln log_gamma lngamma logabsgamma: lgamma
+    psi: digamma
+    expit logistic inv_logit plogis logisticsigmoid: sigmoid
+    ramp: relu
+    log1pexp log1p_exp: softplus
+    lmultiply multiply_log: xlogy
+    negative uminus: negate
+    subtract: sub
+    multiply: mul
+    divide true_divide: div
+    less: lt
+    less_equal: le
+    greater: gt
+    greater_equal: ge
+    equal: eq
+    not_equal: ne
+    logical_and: and
+    logical_or: or
+    logical_not: not
+    mod modulo floormod: mod
+    heaviside heavisidetheta: heaviside
+    silu swish: silu
+    gelu: gelu
+    logsigmoid log_sigmoid log_expit log_inv_logit: logsigmoid
+    qlogis: logit
+    log1m_exp: log1mexp
+    logsubexp: log_diff_exp
+    normcdf pnorm ndtr normsdist norm_cdf std_normal_cdf norm_s_dist phi: normal_cdf
+    log_ndtr norm_logcdf normlogcdf std_normal_lcdf: normal_logcdf
+    normpdf dnorm norm_pdf: normal_pdf
+    erfc_scaled: erfcx
+    norminv qnorm ndtri probit norm_ppf normsinv norminvcdf inv_phi: normal_quantile
+    inverseerf: erfinv
+    inverseerfc: erfcinv
+    stop_gradient stopgradient stop_grad detach: stop
+""")}
+"""Functions that have another name here, and are the same for all real arguments; those with capitals elsewhere among them."""
+OF_TENSORS = listed("""
+    inv: inverse
+    t: transpose
+    determinant: det
+    linsolve: solve
+    tr: trace
+    eigvalsh eigvals: eigenvalues
+    svdvals svd_vals: singular_values
+    matrix_exp matrixexp: expm
+    average avg: mean
+    max maxval maximum: amax
+    min minval minimum: amin
+    log_sum_exp lse: logsumexp
+    inner vdot dot_product: dot
+    dot: matmul
+    diagonal diagm: diag
+    conv: convolve
+    product: prod
+    total: sum
+    trapz: trapezoid
+""")
 """The same where an argument is a tensor."""
 
 
@@ -253,25 +300,26 @@ EXPRESSIONS = defined("""
     threshold(x, a, b) = x > a ? x : b
 """)
 """Functions that are expressions here. A name with capitals stands for itself, one without for every case."""
-DERIVATIVES = frozenset(("diff", "grad", "derivative", "differentiate", "D", "deriv", "gradient", "jacobian", "hessian",
-                         "Derivative"))
+DERIVATIVES = frozenset("diff grad derivative differentiate D deriv gradient jacobian hessian Derivative".split())
 """Functions that differentiate."""
-EXAMPLES = {
-    "zeros": "z(i) = 0 where i in 0:N", "ones": "z(i) = 1 where i in 0:N", "arange": "z(i) = i where i in 0:N",
-    **dict.fromkeys(("eye", "identity"), "I(i, i) = 1 where i in 0:N"),
-    "linspace": "z(i) = a + (b - a) * i / (K - 1) where i in 0:K", "reshape": "z(i, j) = x(i*M + j) where i in 0:N, j in 0:M",
-    **dict.fromkeys(("max", "maximum"), "v max=! x(i)"), **dict.fromkeys(("min", "minimum"), "v min=! x(i)"),
-    **dict.fromkeys(("sd", "stdev", "std_sample", "var_sample"),
-                    "m +=! x(i) / N; v +=! (x(i) - m)**2 / (N - 1); s = sqrt(v)"),
-    "correlate": "v(i) +=! x(i + j) * y(j)", "einsum": "y(i) +=! A(i, j) * x(j)",
-}
+EXAMPLES = listed("""
+    zeros: z(i) = 0 where i in 0:N
+    ones: z(i) = 1 where i in 0:N
+    arange: z(i) = i where i in 0:N
+    eye identity: I(i, i) = 1 where i in 0:N
+    linspace: z(i) = a + (b - a) * i / (K - 1) where i in 0:K
+    reshape: z(i, j) = x(i*M + j) where i in 0:N, j in 0:M
+    max maximum: v max=! x(i)
+    min minimum: v min=! x(i)
+    sd stdev std_sample var_sample: m +=! x(i) / N; v +=! (x(i) - m)**2 / (N - 1); s = sqrt(v)
+    correlate: v(i) +=! x(i + j) * y(j)
+    einsum: y(i) +=! A(i, j) * x(j)
+""")
 """Functions that make or reduce tensors, and the statements that do so."""
-NONE_HERE = frozenset((
-    "any", "all", "map", "cross", "integral", "integrate", "quad", "quadgk", "odeint", "solve_ivp", "ode45",
-    "median", "cov", "quantile", "percentile", "unwrap",
-    "nan_to_num", "divmod", "random", "rand", "randn", "dirac", "erfi", "dawsn",
-    "expn", "li", "zeta", "gammainc", "gammaincc", "betainc", "j0", "j1", "jn", "jv", "jve", "y0",
-    "y1", "yn", "yv", "i0", "i1", "i0e", "i1e", "iv", "ive", "k0", "k1", "kv", "kve", "besselj", "bessely", "besseli", "besselk",
-    "airy", "ellipk", "ellipe", "ellipkinc", "ellipeinc", "sici", "spence", "polylog",
-    "struve", "hyp1f1", "hyp2f1", "fresnel", "wofz", "owens_t"))
+NONE_HERE = frozenset("""
+    any all map cross integral integrate quad quadgk odeint solve_ivp ode45 median cov quantile percentile unwrap nan_to_num
+    divmod random rand randn dirac erfi dawsn expn li zeta gammainc gammaincc betainc j0 j1 jn jv jve y0 y1 yn yv i0 i1 i0e
+    i1e iv ive k0 k1 kv kve besselj bessely besseli besselk airy ellipk ellipe ellipkinc ellipeinc sici spence polylog struve
+    hyp1f1 hyp2f1 fresnel wofz owens_t
+""".split())
 """Functions that have no counterpart and are no mistyped name of another."""
