@@ -38,59 +38,103 @@ class RewriteRule(NamedTuple):
     caveat: str = ""
 
 
-ORIGIN = "at the origin the derivatives are 0, by convention"
-BEYOND_SECOND, BEYOND_THIRD = [f"derivatives beyond the {last} are not right there" for last in ("second", "third")]
-REWRITE_RULES = (
-    # Accuracy near 0 and in the tails: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. 2002, ch. 1;
-    # W. Kahan, Branch Cuts for Complex Elementary Functions, 1987 (expm1, log1p); logarithms of sums: P. Blanchard,
-    # D. J. Higham, N. J. Higham, Accurately computing the log-sum-exp and softmax functions, 2021.
-    RewriteRule("sqrt(a*a + b*b)", "hypot(a, b)", "neither overflows nor divides by 0 at the origin", ORIGIN),
-    RewriteRule("sqrt(a*a + b*b + c*c)", "hypot(a, b, c)", "neither overflows nor divides by 0 at the origin", ORIGIN),
-    RewriteRule("sqrt(a*a)", "abs(a)", "no square that overflows, no root of 0", "at 0 the derivative is 0, by convention"),
-    RewriteRule("sqrt(a)*sqrt(a)", "a", "no root of 0", "for {a} >= 0; it has no meaning elsewhere"),
-    RewriteRule("a*sqrt(a)", "a**1.5", "one power, whose derivative at 0 is 0"),
-    RewriteRule("sqrt(a)/a", "1/sqrt(a)", "no 0/0 with {a} itself"),
-    RewriteRule("a/sqrt(a)", "sqrt(a)", "no division by the root of 0"),
-    RewriteRule("(a*a)**0.5", "abs(a)", "no power at 0"),
-    RewriteRule("exp(log(a))", "a", "nothing is to be undone", "for {a} > 0; it has no meaning elsewhere"),
-    RewriteRule("log(exp(a))", "a", "nothing overflows on the way"),
-    RewriteRule("log(1 + exp(a))", "softplus(a)", "does not overflow"),
-    RewriteRule("log1p(exp(a))", "softplus(a)", "does not overflow"),
-    RewriteRule("log(exp(a) + exp(b))", "logaddexp(a, b)", "does not overflow"),
-    RewriteRule("exp(a)/(1 + exp(a))", "sigmoid(a)", "does not overflow"),
-    RewriteRule("1/(1 + exp(-a))", "sigmoid(a)", "does not overflow"),
-    RewriteRule("exp(a)/(exp(a) + exp(b))", "sigmoid(a - b)", "does not overflow"),
-    RewriteRule("(exp(a) - exp(-a))/(exp(a) + exp(-a))", "tanh(a)", "does not overflow"),
-    RewriteRule("(exp(a) - 1)/(exp(a) + 1)", "tanh(a/2)", "does not overflow"),
-    RewriteRule("log(cosh(a))", "abs(a) + log1p(exp(-2*abs(a))) - log(2)", "does not overflow"),
-    RewriteRule("log(sigmoid(a))", "-softplus(-a)", "keeps the tail"),
-    RewriteRule("log(1/(1 + exp(-a)))", "-softplus(-a)", "keeps the tail"),
-    RewriteRule("exp(a)/exp(b)", "exp(a - b)", "does not overflow"),
-    RewriteRule("exp(a)*exp(b)", "exp(a + b)", "does not overflow on the way"),
-    RewriteRule("1 - cos(a)", "2*sin(a/2)**2", "loses nothing for small {a}"),
-    RewriteRule("1 - cos(a)*cos(a)", "sin(a)**2", "loses nothing for small {a}"),
-    RewriteRule("log(1 + a)", "log1p(a)", "loses nothing for small {a}"),
-    RewriteRule("log(1 - a)", "log1p(-a)", "loses nothing for small {a}"),
-    RewriteRule("exp(a) - 1", "expm1(a)", "loses nothing for small {a}"),
-    RewriteRule("1 - exp(a)", "-expm1(a)", "loses nothing for small {a}"),
-    RewriteRule("1 - tanh(a)*tanh(a)", "1/cosh(a)**2", "keeps the tail"),
-    RewriteRule("1 - tanh(a)", "2*sigmoid(-2*a)", "keeps the tail"),
-    RewriteRule("1 - sigmoid(a)", "sigmoid(-a)", "keeps the tail"),
-    RewriteRule("1 - erf(a)", "erfc(a)", "keeps the tail"),
-    RewriteRule("log(a) - log(b)", "log(a/b)", "no difference of two infinities", "for {a}/{b} that neither overflows nor is 0"),
-    RewriteRule("sqrt(a + 1) - sqrt(a)", "1/(sqrt(a + 1) + sqrt(a))", "no cancellation for large {a}"),
-    RewriteRule("sqrt(a + b) - sqrt(a)", "b/(sqrt(a + b) + sqrt(a))", "no cancellation for large {a}"),
-    RewriteRule("a*a - b*b", "(a - b)*(a + b)", "loses nothing where {a} and {b} are close"),
-    RewriteRule("a*log(a)", "xlogy(a, a)", "0 at 0", "its derivative by {a} at 0 is that of the logarithm, -inf"),
-    RewriteRule("a*log(b)", "xlogy(a, b)", "0 where {a} is 0, whatever {b} is"),
-    RewriteRule("a*log(a/b)", "xlogy(a, a/b)", "0 where {a} is 0"),
-    RewriteRule("sin(a)/a", "a == 0 ? 1 - a**2/6 : sin(a)/a", "has its limit at 0", BEYOND_THIRD),
-    RewriteRule("(exp(a) - 1)/a", "a == 0 ? 1 + a/2 + a**2/6 : expm1(a)/a", "has its limit at 0", BEYOND_SECOND),
-    RewriteRule("log(1 + a)/a", "a == 0 ? 1 - a/2 + a**2/3 : log1p(a)/a", "has its limit at 0", BEYOND_SECOND),
-    RewriteRule("tan(a)/a", "a == 0 ? 1 + a**2/3 : tan(a)/a", "has its limit at 0", BEYOND_THIRD),
-    RewriteRule("a/a", "1", "nothing is divided by itself"),
-    RewriteRule("a/b*b", "a", "nothing is divided that is multiplied again", "for {b} other than 0 it is the same"),
-)
+# Accuracy near 0 and in the tails: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. 2002, ch. 1;
+# W. Kahan, Branch Cuts for Complex Elementary Functions, 1987 (expm1, log1p); logarithms of sums: P. Blanchard,
+# D. J. Higham, N. J. Higham, Accurately computing the log-sum-exp and softmax functions, 2021.
+REWRITE_RULES = [RewriteRule(*row) for row in re.findall("    (.*) -> (.*)\n +([^;\n]*)(?:; (.*))?", """
+    sqrt(a*a + b*b) -> hypot(a, b)
+        neither overflows nor divides by 0 at the origin; at the origin the derivatives are 0, by convention
+    sqrt(a*a + b*b + c*c) -> hypot(a, b, c)
+        neither overflows nor divides by 0 at the origin; at the origin the derivatives are 0, by convention
+    sqrt(a*a) -> abs(a)
+        no square that overflows, no root of 0; at 0 the derivative is 0, by convention
+    sqrt(a)*sqrt(a) -> a
+        no root of 0; for {a} >= 0; it has no meaning elsewhere
+    a*sqrt(a) -> a**1.5
+        one power, whose derivative at 0 is 0
+    sqrt(a)/a -> 1/sqrt(a)
+        no 0/0 with {a} itself
+    a/sqrt(a) -> sqrt(a)
+        no division by the root of 0
+    (a*a)**0.5 -> abs(a)
+        no power at 0
+    exp(log(a)) -> a
+        nothing is to be undone; for {a} > 0; it has no meaning elsewhere
+    log(exp(a)) -> a
+        nothing overflows on the way
+    log(1 + exp(a)) -> softplus(a)
+        does not overflow
+    log1p(exp(a)) -> softplus(a)
+        does not overflow
+    log(exp(a) + exp(b)) -> logaddexp(a, b)
+        does not overflow
+    exp(a)/(1 + exp(a)) -> sigmoid(a)
+        does not overflow
+    1/(1 + exp(-a)) -> sigmoid(a)
+        does not overflow
+    exp(a)/(exp(a) + exp(b)) -> sigmoid(a - b)
+        does not overflow
+    (exp(a) - exp(-a))/(exp(a) + exp(-a)) -> tanh(a)
+        does not overflow
+    (exp(a) - 1)/(exp(a) + 1) -> tanh(a/2)
+        does not overflow
+    log(cosh(a)) -> abs(a) + log1p(exp(-2*abs(a))) - log(2)
+        does not overflow
+    log(sigmoid(a)) -> -softplus(-a)
+        keeps the tail
+    log(1/(1 + exp(-a))) -> -softplus(-a)
+        keeps the tail
+    exp(a)/exp(b) -> exp(a - b)
+        does not overflow
+    exp(a)*exp(b) -> exp(a + b)
+        does not overflow on the way
+    1 - cos(a) -> 2*sin(a/2)**2
+        loses nothing for small {a}
+    1 - cos(a)*cos(a) -> sin(a)**2
+        loses nothing for small {a}
+    log(1 + a) -> log1p(a)
+        loses nothing for small {a}
+    log(1 - a) -> log1p(-a)
+        loses nothing for small {a}
+    exp(a) - 1 -> expm1(a)
+        loses nothing for small {a}
+    1 - exp(a) -> -expm1(a)
+        loses nothing for small {a}
+    1 - tanh(a)*tanh(a) -> 1/cosh(a)**2
+        keeps the tail
+    1 - tanh(a) -> 2*sigmoid(-2*a)
+        keeps the tail
+    1 - sigmoid(a) -> sigmoid(-a)
+        keeps the tail
+    1 - erf(a) -> erfc(a)
+        keeps the tail
+    log(a) - log(b) -> log(a/b)
+        no difference of two infinities; for {a}/{b} that neither overflows nor is 0
+    sqrt(a + 1) - sqrt(a) -> 1/(sqrt(a + 1) + sqrt(a))
+        no cancellation for large {a}
+    sqrt(a + b) - sqrt(a) -> b/(sqrt(a + b) + sqrt(a))
+        no cancellation for large {a}
+    a*a - b*b -> (a - b)*(a + b)
+        loses nothing where {a} and {b} are close
+    a*log(a) -> xlogy(a, a)
+        0 at 0; its derivative by {a} at 0 is that of the logarithm, -inf
+    a*log(b) -> xlogy(a, b)
+        0 where {a} is 0, whatever {b} is
+    a*log(a/b) -> xlogy(a, a/b)
+        0 where {a} is 0
+    sin(a)/a -> a == 0 ? 1 - a**2/6 : sin(a)/a
+        has its limit at 0; derivatives beyond the third are not right there
+    (exp(a) - 1)/a -> a == 0 ? 1 + a/2 + a**2/6 : expm1(a)/a
+        has its limit at 0; derivatives beyond the second are not right there
+    log(1 + a)/a -> a == 0 ? 1 - a/2 + a**2/3 : log1p(a)/a
+        has its limit at 0; derivatives beyond the second are not right there
+    tan(a)/a -> a == 0 ? 1 + a**2/3 : tan(a)/a
+        has its limit at 0; derivatives beyond the third are not right there
+    a/a -> 1
+        nothing is divided by itself
+    a/b*b -> a
+        nothing is divided that is multiplied again; for {b} other than 0 it is the same
+""")]
 """Pattern, replacement, when it helps, what to know."""
 
 CAUSE_TO_ROOT = 4

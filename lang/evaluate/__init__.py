@@ -10,6 +10,7 @@ nothing else: not the text of programs, nor their derivatives, nor machines.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -260,31 +261,23 @@ def _select(c: bool, x: Any, y: Any) -> Any:
     return x if c else y
 
 
-COMPARISONS: dict[str, Callable[..., Any]] = {
-    "lt": lambda x, y: x < y, "le": lambda x, y: x <= y, "gt": lambda x, y: x > y, "ge": lambda x, y: x >= y,
-    "eq": lambda x, y: x == y, "ne": lambda x, y: x != y}
-RING: dict[str, Callable[..., Any]] = {
-    "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "neg": lambda x: -x}
-
+COMPARISONS: dict[str, Callable[..., Any]] = {name: getattr(operator, name) for name in ("lt", "le", "gt", "ge", "eq", "ne")}
+RING: dict[str, Callable[..., Any]] = {name: getattr(operator, name) for name in ("add", "sub", "mul", "neg")}
 CHOICES: dict[str, Callable[..., Any]] = {
     "select": _select, "and": lambda x, y: x and y, "or": lambda x, y: x or y, "not": lambda x: not x, "abs": abs,
     "max": _fold(_larger), "min": _fold(_smaller),
     "fmax": lambda x, y: y if x != x else x if y != y else _larger(x, y),
     "fmin": lambda x, y: y if x != x else x if y != y else _smaller(x, y)}
 
+LIBRARY = {name: _ieee(getattr(math, name)) for name, row in TABLE.items() if row.libm and hasattr(math, name)}
+"""The functions of the mathematics library; Python's have the same names, mostly."""
 FLOAT = Arithmetic({
-    **COMPARISONS, **RING, **CHOICES, "div": _divide, "fma": _fma, "powi": _product,
-    "sqrt": _ieee(math.sqrt), "cbrt": math.cbrt, "hypot": _ieee(math.hypot), "pow": _ieee(math.pow, _pow_overflow, _pow_pole),
-    "exp": _ieee(math.exp), "exp2": _ieee(math.exp2), "expm1": _ieee(math.expm1),
-    "log": _ieee(math.log, outside=_at(0, -INF)), "log2": _ieee(math.log2, outside=_at(0, -INF)),
-    "log10": _ieee(math.log10, outside=_at(0, -INF)), "log1p": _ieee(math.log1p, outside=_at(-1, -INF)),
-    "sin": _ieee(math.sin), "cos": _ieee(math.cos), "tan": _ieee(math.tan), "asin": _ieee(math.asin),
-    "acos": _ieee(math.acos), "atan": math.atan, "atan2": math.atan2,
-    "sinh": _ieee(math.sinh, lambda x: math.copysign(INF, x)), "cosh": _ieee(math.cosh), "tanh": math.tanh,
-    "asinh": math.asinh, "acosh": _ieee(math.acosh),
+    **COMPARISONS, **RING, **CHOICES, **LIBRARY, "div": _divide, "fma": _fma, "powi": _product,
+    "sqrt": _ieee(math.sqrt), "pow": _ieee(math.pow, _pow_overflow, _pow_pole), "copysign": math.copysign,
+    **{name: _ieee(getattr(math, name), outside=_at(0, -INF)) for name in ("log", "log2", "log10")},
+    "log1p": _ieee(math.log1p, outside=_at(-1, -INF)), "sinh": _ieee(math.sinh, lambda x: math.copysign(INF, x)),
     "atanh": _ieee(math.atanh, outside=lambda x: math.copysign(INF, x) if abs(x) == 1 else NAN),
     "floor": _whole(math.floor), "ceil": _whole(math.ceil), "trunc": _whole(math.trunc), "round": _round,
-    "fmod": _ieee(math.fmod), "copysign": math.copysign, "erf": math.erf, "erfc": math.erfc,
     "gamma": _ieee(math.gamma, _gamma_overflow, _gamma_pole), "lgamma": _ieee(math.lgamma, outside=lambda x: INF),
 })
 
@@ -334,15 +327,11 @@ def _to_odd(x: float, y: float) -> float:
 def numpy_arithmetic() -> Arithmetic:
     """The arithmetic of NumPy arrays, elementwise; where NumPy lacks a function, the float one element by element."""
     import numpy as np
+    named = {name: row.python.removeprefix("np.") for name, row in TABLE.items() if row.python and row.python.startswith("np.")}
     direct: dict[str, Callable[..., Any]] = {
-              "sqrt": np.sqrt, "cbrt": np.cbrt, "hypot": _fold(np.hypot), "exp": np.exp, "exp2": np.exp2,
-              "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "sin": np.sin,
-              "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
-              "atan2": np.arctan2, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
-              "acosh": np.arccosh, "atanh": np.arctanh, "pow": np.float_power, "max": _fold(np.maximum),
-              "min": _fold(np.minimum), "fmax": np.fmax, "fmin": np.fmin, "abs": np.abs, "floor": np.floor,
-              "ceil": np.ceil, "trunc": np.trunc, "fmod": np.fmod, "copysign": np.copysign, "div": np.divide,
-              "select": np.where, "and": np.logical_and, "or": np.logical_or, "not": np.logical_not}
+        **{name: getattr(np, python) for name, python in named.items() if name in FLOAT.functions},
+        "hypot": _fold(np.hypot), "max": _fold(np.maximum), "min": _fold(np.minimum), "fmax": np.fmax, "fmin": np.fmin,
+        "div": np.divide}
 
     def silent(function: Callable[..., Any]) -> Callable[..., Any]:
         def called(*args: Any) -> Any:

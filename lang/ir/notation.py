@@ -6,6 +6,7 @@ A piece of text travels with its level, so that parentheses appear exactly where
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 TERNARY, OR, AND, NOT, COMPARISON, SUM, PRODUCT, UNARY, POWER, ATOM = range(10)
@@ -20,69 +21,77 @@ INFIX: dict[str, tuple[str, int]] = {
 
 ALIASES = {"negate": "neg"}
 """Other names of operations."""
-MATRIX_CALLS = {
-    "solve": ("A, b", "x with A·x = b"),
-    "solve_lower": ("L, b", "x with L·x = b, L lower triangular"),
-    "solve_upper": ("U, b", "x with U·x = b, U upper triangular"),
-    "cholesky": ("A", "L with L·Lᵀ = A, L lower triangular"),
-    "logdet": ("A", "log of the determinant"),
-    "inverse": ("A", "inverse matrix"),
-    "det": ("A", "determinant"),
-    "eigenvalues": ("A", "eigenvalues of the symmetric part of a matrix, from the least on"),
-    "eigenvectors": ("A", "eigenvectors of the symmetric part of a matrix, in the columns"),
-    "qr_q": ("A", "Q with A = Q·R, its columns orthonormal, for at least as many rows as columns"),
-    "qr_r": ("A", "R with A = Q·R, upper triangular, with a positive diagonal"),
-    "singular_values": ("A", "singular values of a matrix with at least as many rows as columns, from the greatest on"),
-    "svd_u": ("A", "left singular vectors of a matrix, in the columns"),
-    "svd_v": ("A", "right singular vectors of a matrix, in the columns"),
-    "expm": ("A", "exponential of a matrix"),
-    "sort": ("x", "elements of a vector, from the least on"),
-    "sort_order": ("x", "places of the elements of a vector from the least on, as real numbers"),
-    "search": ("xs, x", "number of elements of an ascending vector that are at most x"),
-    "transpose": ("A", "rows as columns"),
-}
+
+
+def calls(table: str) -> dict[str, tuple[str, str]]:
+    """A table of lines such as `det(A): determinant`: arguments and what a function is by its name."""
+    rows = re.findall(r"(\w+)\((.*?)\): (.*)", table)
+    return {name: (args, about) for name, args, about in rows}
+
+
+MATRIX_CALLS = calls("""
+    solve(A, b): x with A·x = b
+    solve_lower(L, b): x with L·x = b, L lower triangular
+    solve_upper(U, b): x with U·x = b, U upper triangular
+    cholesky(A): L with L·Lᵀ = A, L lower triangular
+    logdet(A): log of the determinant
+    inverse(A): inverse matrix
+    det(A): determinant
+    eigenvalues(A): eigenvalues of the symmetric part of a matrix, from the least on
+    eigenvectors(A): eigenvectors of the symmetric part of a matrix, in the columns
+    qr_q(A): Q with A = Q·R, its columns orthonormal, for at least as many rows as columns
+    qr_r(A): R with A = Q·R, upper triangular, with a positive diagonal
+    singular_values(A): singular values of a matrix with at least as many rows as columns, from the greatest on
+    svd_u(A): left singular vectors of a matrix, in the columns
+    svd_v(A): right singular vectors of a matrix, in the columns
+    expm(A): exponential of a matrix
+    sort(x): elements of a vector, from the least on
+    sort_order(x): places of the elements of a vector from the least on, as real numbers
+    search(xs, x): number of elements of an ascending vector that are at most x
+    transpose(A): rows as columns
+""")
 """The operations on matrices that a program may call (`adcli.lang.operations.matrix`): arguments and a line for each. The
 first is a matrix, or the vector x."""
-TENSOR_CALLS = {
-    "trace": ("A", "sum of the diagonal of a matrix"),
-    "norm": ("x", "Euclidean norm of a vector, Frobenius norm of a matrix"),
-    "dot": ("x, y", "sum of the products of the elements of two vectors"),
-    "outer": ("x, y", "products of the elements of two vectors, a matrix"),
-    "matmul": ("A, B", "product of two matrices, a matrix and a vector, or two vectors"),
-    "diag": ("x", "matrix with a vector on its diagonal; diag(A) is the diagonal of a square matrix"),
-    "kron": ("A, B", "Kronecker product of two matrices"),
-    "cumsum": ("x", "sums of the first elements of a vector"),
-    "cumprod": ("x", "products of the first elements of a vector"),
-    "diff": ("x", "differences of the elements of a vector, each from the one before"),
-    "convolve": ("x, y", "convolution of two vectors, with all elements"),
-    "trapezoid": ("y, x", "integral of a table of values y at x, by trapezoids"),
-    "sum": ("x", "sum of the elements of a vector, a matrix or a tensor with three dimensions"),
-    "prod": ("x", "product of the elements of a vector or a matrix"),
-    "amax": ("x", "greatest element of a vector or a matrix"),
-    "amin": ("x", "least element of a vector or a matrix"),
-    "argmax": ("x", "place of the greatest element of a vector"),
-    "argmin": ("x", "place of the least element of a vector"),
-    "mean": ("x", "mean of the elements of a vector or a matrix"),
-    "var": ("x", "mean square deviation from the mean, divided by the number of elements"),
-    "std": ("x", "root of the mean square deviation from the mean"),
-    "logsumexp": ("x", "log of the sum of the exponentials of a vector or a matrix"),
-    "softmax": ("x", "exponentials of a vector, divided by their sum"),
-    "log_softmax": ("x", "logarithms of the softmax of a vector"),
-    "argsort": ("x", "places of the elements of a vector from the least on, whole numbers"),
-    "eigh": ("A", "eigenvalues and eigenvectors of the symmetric part of a matrix: (w, V) = eigh(A)"),
-    "qr": ("A", "factors of a matrix: (Q, R) = qr(A)"),
-    "svd": ("A", "singular values and vectors: (U, s, V) = svd(A), A = U·diag(s)·Vᵀ"),
-    "knots_around": ("x, xs", "knots on both sides of x, and how far it is between them: (k, l, t) = knots_around(x, xs)"),
-    "interp": ("x, xs, ys", "linear interpolation of a table, constant outside; interp(x, y, xs, ys, Z) in a matrix"),
-    "hermite": ("x, xs, ys, slopes", "cubic interpolation of a table of values and slopes"),
-    "pchip": ("x, xs, ys", "monotone cubic interpolation of a table"),
-    "pchip_slopes": ("xs, ys", "slopes of monotone cubic interpolation at the knots of a table"),
-    "natural_spline": ("x, xs, ys", "cubic spline through a table, whose second derivative is 0 at the ends"),
-    "natural_slopes": ("xs, ys", "slopes of the natural cubic spline at the knots of a table"),
-    "cubics": ("x, xs, ys, slopes, flat", "cubic interpolation; flat is 1 where second derivatives are continuous, else 0"),
-    "pinv": ("A", "pseudoinverse of a matrix of independent columns"),
-    "lstsq": ("A, b", "x with the least norm of A·x - b, for a matrix of independent columns"),
-}
+TENSOR_CALLS = calls("""
+    trace(A): sum of the diagonal of a matrix
+    norm(x): Euclidean norm of a vector, Frobenius norm of a matrix
+    dot(x, y): sum of the products of the elements of two vectors
+    outer(x, y): products of the elements of two vectors, a matrix
+    matmul(A, B): product of two matrices, a matrix and a vector, or two vectors
+    diag(x): matrix with a vector on its diagonal; diag(A) is the diagonal of a square matrix
+    kron(A, B): Kronecker product of two matrices
+    cumsum(x): sums of the first elements of a vector
+    cumprod(x): products of the first elements of a vector
+    diff(x): differences of the elements of a vector, each from the one before
+    convolve(x, y): convolution of two vectors, with all elements
+    trapezoid(y, x): integral of a table of values y at x, by trapezoids
+    sum(x): sum of the elements of a vector, a matrix or a tensor with three dimensions
+    prod(x): product of the elements of a vector or a matrix
+    amax(x): greatest element of a vector or a matrix
+    amin(x): least element of a vector or a matrix
+    argmax(x): place of the greatest element of a vector
+    argmin(x): place of the least element of a vector
+    mean(x): mean of the elements of a vector or a matrix
+    var(x): mean square deviation from the mean, divided by the number of elements
+    std(x): root of the mean square deviation from the mean
+    logsumexp(x): log of the sum of the exponentials of a vector or a matrix
+    softmax(x): exponentials of a vector, divided by their sum
+    log_softmax(x): logarithms of the softmax of a vector
+    argsort(x): places of the elements of a vector from the least on, whole numbers
+    eigh(A): eigenvalues and eigenvectors of the symmetric part of a matrix: (w, V) = eigh(A)
+    qr(A): factors of a matrix: (Q, R) = qr(A)
+    svd(A): singular values and vectors: (U, s, V) = svd(A), A = U·diag(s)·Vᵀ
+    knots_around(x, xs): knots on both sides of x, and how far it is between them: (k, l, t) = knots_around(x, xs)
+    interp(x, xs, ys): linear interpolation of a table, constant outside; interp(x, y, xs, ys, Z) in a matrix
+    hermite(x, xs, ys, slopes): cubic interpolation of a table of values and slopes
+    pchip(x, xs, ys): monotone cubic interpolation of a table
+    pchip_slopes(xs, ys): slopes of monotone cubic interpolation at the knots of a table
+    natural_spline(x, xs, ys): cubic spline through a table, whose second derivative is 0 at the ends
+    natural_slopes(xs, ys): slopes of the natural cubic spline at the knots of a table
+    cubics(x, xs, ys, slopes, flat): cubic interpolation; flat is 1 where second derivatives are continuous, else 0
+    pinv(A): pseudoinverse of a matrix of independent columns
+    lstsq(A, b): x with the least norm of A·x - b, for a matrix of independent columns
+""")
 """The functions of whole tensors that need no definition (`adcli.lang.lower.tensor_library`): arguments and a line for each."""
 SIZES_OF = {**dict.fromkeys(("len", "nrow", "nrows", "NROW", "rows", "height"), "first"),
             **dict.fromkeys(("ncol", "ncols", "NCOL", "cols", "columns", "width"), "second"),

@@ -7,22 +7,46 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from adcli.lang.ir.errors import AdError, Fix, Source
-from adcli.lang.ir.names import RESERVED, look
+from adcli.lang.ir.names import RESERVED, listed, look
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.syntax.scan import INVISIBLE
 from adcli.lang.tree.nodes import ELEMENTS, INTEGERS, Token
 
-TYPE_INSTEAD = {
-    "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "‒": "-", "×": "*", "·": "*", "⋅": "*", "∗": "*", "•": "*",
-    "÷": "/", "∕": "/", "⁄": "/", "≤": "<=", "≥": ">=", "≠": "!=", "⇒": "->", "√": "sqrt(...)", "∞": "inf",
-    "∧": "and", "∨": "or", "¬": "not", "²": "**2", "³": "**3", "⁴": "**4", "½": "0.5", "¼": "0.25", "¾": "0.75",
-}
+TYPE_INSTEAD = listed("""
+    − – — ‐ ‑ ‒: -
+    × · ⋅ ∗ •: *
+    ÷ ∕ ⁄: /
+    ≤: <=
+    ≥: >=
+    ≠: !=
+    ⇒: ->
+    √: sqrt(...)
+    ∞: inf
+    ∧: and
+    ∨: or
+    ¬: not
+    ²: **2
+    ³: **3
+    ⁴: **4
+    ½: 0.5
+    ¼: 0.25
+    ¾: 0.75
+""")
 QUOTATION_MARKS = "\"'`´“”„‟‘’‚‛«»"
-MEANT = {"%": "for a remainder write mod(x, y), or fmod(x, y) for one with the sign of x",
-         "\\": "a line goes on inside parentheses", "&": "write and",
-         "|": "write or", "~": "write not", "@": "write a product with *", "$": "a name is made of letters, digits and _",
-         ".": "a decimal point needs a digit beside it", "±": "a spread goes to a point: adcli propagate --at x=2±0.1",
-         "²": "write **2", "³": "write **3", "⁴": "write **4"}
+MEANT = listed(r"""
+    %: for a remainder write mod(x, y), or fmod(x, y) for one with the sign of x
+    \: a line goes on inside parentheses
+    &: write and
+    |: write or
+    ~: write not
+    @: write a product with *
+    $: a name is made of letters, digits and _
+    .: a decimal point needs a digit beside it
+    ±: a spread goes to a point: adcli propagate --at x=2±0.1
+    ²: write **2
+    ³: write **3
+    ⁴: write **4
+""")
 COMPARED_BEFORE, COMPARED = re.compile(r"[=!]=\s*(?:\w+)?\Z"), re.compile(rf"[^\n{QUOTATION_MARKS}]*[{QUOTATION_MARKS}]\s*[=!]=")
 WORDS_ARE_NUMBERS = "a program compares numbers: give each word a number, and compare with that"
 WORDS = frozenset((*RESERVED, *TABLE, *ELEMENTS, *INTEGERS))

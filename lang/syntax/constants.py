@@ -4,15 +4,19 @@ from __future__ import annotations
 import math
 
 from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.ir.names import listed
 from adcli.lang.syntax.source import normal
 from adcli.lang.tree.nodes import Assign, Call, Node, Token, bare, postorder
 
 NAMED_CONSTANTS = {"pi": math.pi, "π": math.pi, "inf": math.inf, "nan": math.nan}
-CONSTANTS_ELSEWHERE = {
-    "e": "exp(1)", "E": "exp(1)", "PI": "pi", "Pi": "pi", "M_PI": "pi", "Inf": "inf", "INF": "inf", "Infinity": "inf",
-    "infinity": "inf", "oo": "inf", "NaN": "nan", "NAN": "nan", "True": "1", "False": "0", "true": "1", "false": "0",
-    "None": "nan",
-}
+CONSTANTS_ELSEWHERE = listed("""
+    e E: exp(1)
+    PI Pi M_PI: pi
+    Inf INF Infinity infinity oo: inf
+    NaN NAN None: nan
+    True true: 1
+    False false: 0
+""")
 """Spellings here of constants of other languages, whose names are inputs."""
 ARITHMETIC = ("neg", "add", "sub", "mul", "div", "pow")
 ALLOWED = "numbers, pi, inf and + - * / ** of them"
