@@ -56,7 +56,7 @@ TESTED_AS = {
         "lang/evaluate/interval_arithmetic", "lang/evaluate/intervals", "lang/evaluate/special_intervals"),
     "lang/sizes/test_in_bounds.py": ("lang/sizes/binding",),
     "lang/ir/test_primitives.py": (
-        "lang/ir/rule_programs", "lang/ir/special_*", "lang/ir/table_sum", "lang/formulas/*"),
+        "lang/operations/rule_programs", "lang/ir/special_*", "lang/ir/table_sum", "lang/formulas/*"),
     "codegen/modules/test_runtime.py": (
         "codegen/nests/*", "codegen/schedules/*", "codegen/loops/*", "codegen/modules/*", "codegen/llvm_ir/frames"),
     "codegen/modules/test_matrices.py": ("codegen/matrices/*",),

@@ -37,11 +37,11 @@ from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.ir.names import name_table
 from adcli.lang.ir.notation import INFIX
 from adcli.lang.ir.primitives import select
-from adcli.lang.ir.rule_programs import Rule, shared_rule, statics, status_rule, told
 from adcli.lang.lower.frontend import parse_source
 from adcli.lang.operations.activity import inputs_to_differentiate, outputs_to_differentiate
 from adcli.lang.operations.matrix import MatrixOperation
 from adcli.lang.operations.recurrence import Recurrence
+from adcli.lang.operations.rule_programs import Rule, shared_rule, statics, status_rule, told
 from adcli.lang.simplify.mathematics import decided, mathematical
 from adcli.lang.simplify.simplify import prune
 from adcli.lang.sizes.binding import Sizes, counts, number

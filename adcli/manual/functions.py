@@ -14,9 +14,9 @@ from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Param, Primitive, Program
 from adcli.lang.ir.notation import ALIASES, ATOM, MATRIX_CALLS, TENSOR_CALLS, Piece, constant, infix
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import Meaning, meaning
-from adcli.lang.ir.rule_programs import map_rule, status_rule
 from adcli.lang.lower.frontend import parse
 from adcli.lang.lower.library import prelude
+from adcli.lang.operations.rule_programs import map_rule, status_rule
 from adcli.lang.simplify.mathematics import mathematical
 from adcli.manual.markdown import BREAK
 

@@ -20,8 +20,8 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names, name_table
 from adcli.lang.ir.notation import ATOM, INDENT, Piece
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.rule_programs import Statics, statics
 from adcli.lang.ir.table_sum import TableSum
+from adcli.lang.operations.rule_programs import Statics, statics
 from adcli.lang.passes.pipeline import run
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.lang.printing.scalar_printer import ScalarWriter

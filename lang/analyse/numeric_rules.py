@@ -8,7 +8,7 @@ from typing import Any
 from adcli.lang.evaluate import FLOAT, Arithmetic, ValuesAt, read
 from adcli.lang.ir import Equation, Status, Var
 from adcli.lang.ir.build import many
-from adcli.lang.ir.rule_programs import Rule, map_rule, read_by, shared_rule, statics, status_rule, told
+from adcli.lang.operations.rule_programs import Rule, map_rule, read_by, shared_rule, statics, status_rule, told
 
 ARGUMENTS_KEPT = 16
 """Arguments up to which rules that are as long as their number are kept."""

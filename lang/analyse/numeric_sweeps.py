@@ -15,7 +15,7 @@ from adcli.lang.evaluate import ValuesAt
 from adcli.lang.ir import Atom, Equation, Program, Var
 from adcli.lang.ir.build import many
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.rule_programs import read_by
+from adcli.lang.operations.rule_programs import read_by
 
 DUP = TABLE["dup"]
 ArgumentUse = tuple[Equation, int]

@@ -19,8 +19,8 @@ from adcli.lang.analyse.numeric_sweeps import Contribution, Derivative, Sweep, f
 from adcli.lang.evaluate import FLOAT, Arithmetic, ValuesAt, every_value, read
 from adcli.lang.ir import Atom, Equation, Lit, Point, Primitive, Program, Var
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.rule_programs import read_by
 from adcli.lang.operations.activity import active_values
+from adcli.lang.operations.rule_programs import read_by
 
 ADD, SUB, MUL, DIV, NEG, DUP, SELECT = (TABLE[name] for name in ("add", "sub", "mul", "div", "neg", "dup", "select"))
 

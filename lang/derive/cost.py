@@ -1,6 +1,6 @@
 """Cost of sweeps, counted on the program before they are made.
 
-A rule is written out once for each operation and argument (`adcli.lang.ir.rule_programs`): equations that depend on the seed
+A rule is written out once for each operation and argument (`adcli.lang.operations.rule_programs`): equations that depend on the seed
 are paid for in every direction, the others (the cosine of a sine) once, since directions share them. Counts are weighted by
 how long an operation takes beside an addition in vector code.
 """
@@ -15,8 +15,8 @@ from adcli.lang.ir import Atom, Equation, Primitive, Program, counts
 from adcli.lang.ir.build import many
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import record
-from adcli.lang.ir.rule_programs import Statics, by_operation, map_rule, shared_rule
 from adcli.lang.operations.activity import union
+from adcli.lang.operations.rule_programs import Statics, by_operation, map_rule, shared_rule
 
 DUP = TABLE["dup"]
 FUNCTION, DIVISION = 8, 3

@@ -243,11 +243,12 @@ INDEX_POWER = Primitive(
     about="x to the power n, a whole number made of indices: the product of n factors x from left to right")
 """Of bodies of comprehensions alone, where indices are, so it is no row of the table: in a program of numbers nothing else is a
 whole number by construction. For n < 0 it is 1 divided by the product of −n factors, for n = 0 it is 1 whatever x is."""
+singular_at_0 = (at(SINGULAR, lambda z, x: x == 0),)
 sqrt = row("sqrt", "r>r", lambda t, z, x: t * (0.5 / (z + 0)), llvm="llvm.sqrt", c="sqrt", ulps=HALF_ULP, domain=(POSITIVE,),
-           status=(at(SINGULAR, lambda z, x: x == 0),), vanishes=True, saturates=True,
+           status=singular_at_0, vanishes=True, saturates=True,
            latex=r"\sqrt{#1}", unicode="√#1", about="square root", defined="x >= 0")
 cbrt = row("cbrt", "r>r", lambda t, z, x: t / (3 * (z * z)), libm="cbrt", domain=(POSITIVE,),
-           status=(at(SINGULAR, lambda z, x: x == 0),), vanishes=True, saturates=True, about="cube root")
+           status=singular_at_0, vanishes=True, saturates=True, about="cube root")
 
 
 hypot: Fn = row("hypot", "rr>r", lambda t, z, x, y: t * unit(x, y), lambda t, z, x, y: t * unit(y, x),
@@ -282,7 +283,7 @@ expm1 = row("expm1", "r>r", lambda t, z, x: t * exp(x), libm="expm1", vanishes=T
 def logarithm(name: str, scale: float, about: str, **columns: Any) -> Fn:
     """A logarithm whose derivative is scale/x."""
     return row(name, "r>r", lambda t, z, x: t * select(x < 0, z, scale / (x + 0)), libm=name, domain=(POSITIVE,),
-               status=(at(SINGULAR, lambda z, x: x == 0),), saturates=True, about=about, defined="x > 0", **columns)
+               status=singular_at_0, saturates=True, about=about, defined="x > 0", **columns)
 
 
 log: Fn = logarithm("log", 1, "natural logarithm", latex=r"\ln", unicode="ln")
@@ -376,31 +377,29 @@ def tied(z: Expr, *xs: Expr) -> Expr:
     return tie
 
 
-largest, largest_of_many = extremum_maps(lambda x, y: x > y)
-max_ = row("max", "rr>r", *largest, many=largest_of_many, llvm="llvm.maximum", js="Math.max", ulps=0.0, commutes=True,
-           status=(at(KINK, tied),), pieces="largest", vanishes=True, latex=r"\max", about="the largest; NaN where one is NaN",
-           args="x, y, …")
-smallest, smallest_of_many = extremum_maps(lambda x, y: x < y)
-min_ = row("min", "rr>r", *smallest, many=smallest_of_many, llvm="llvm.minimum", js="Math.min", ulps=0.0, commutes=True,
-           status=(at(KINK, tied),), pieces="smallest", vanishes=True, latex=r"\min", about="the smallest; NaN where one is NaN",
-           args="x, y, …")
+def extremum(name: str, pieces: str, before: Callable[[Expr, Expr], Expr]) -> Fn:
+    maps, many = extremum_maps(before)
+    return row(name, "rr>r", *maps, many=many, llvm=f"llvm.{name}imum", js=f"Math.{name}", ulps=0.0, commutes=True, vanishes=True,
+               status=(at(KINK, tied),), pieces=pieces, latex=rf"\{name}", about=f"the {pieces}; NaN where one is NaN",
+               args="x, y, …")
 
 
-def number_map(before: Callable[[Expr, Expr], Expr]) -> tuple[Callable[..., When], Callable[..., When]]:
-    """The maps of fmax or fmin: as max and min, but a NaN yields to a number."""
-    def share(t: Expr, z: Expr, u: Expr, other: Expr) -> When:
+max_, min_ = extremum("max", "largest", lambda x, y: x > y), extremum("min", "smallest", lambda x, y: x < y)
+
+
+def number_extremum(name: str, pieces: str, before: Callable[[Expr, Expr], Expr]) -> Fn:
+    """As max or min, but a NaN yields to a number."""
+    def share(t: Expr, u: Expr, other: Expr) -> When:
         weight = select(u == other, 0.5, select(u == u, 1, NAN))
         return When(~before(other, u) & ((u == u) | (other != other)), t * weight)
-    return (lambda t, z, x, y: share(t, z, x, y)), (lambda t, z, x, y: share(t, z, y, x))
+    return row(name, "rr>r", lambda t, z, x, y: share(t, x, y), lambda t, z, x, y: share(t, y, x), libm=name, js=None, python=None,
+               ulps=0.0, commutes=True, hides_nan=True, pieces=pieces, vanishes=True,
+               status=(at(KINK, lambda z, x, y: x == y), at(DOMAIN, lambda z, x, y: (x != x) | (y != y))),
+               about=f"the {pieces.replace('st', 'r')}; of a number and NaN the number")
 
 
-nan_argument = at(DOMAIN, lambda z, x, y: (x != x) | (y != y))
-fmax = row("fmax", "rr>r", *number_map(lambda x, y: x > y), libm="fmax", js=None, python=None, ulps=0.0, commutes=True,
-           hides_nan=True, status=(at(KINK, lambda z, x, y: x == y), nan_argument), pieces="largest", vanishes=True,
-           about="the larger; of a number and NaN the number")
-fmin = row("fmin", "rr>r", *number_map(lambda x, y: x < y), libm="fmin", js=None, python=None, ulps=0.0, commutes=True,
-           hides_nan=True, status=(at(KINK, lambda z, x, y: x == y), nan_argument), pieces="smallest", vanishes=True,
-           about="the smaller; of a number and NaN the number")
+fmax = number_extremum("fmax", "largest", lambda x, y: x > y)
+fmin = number_extremum("fmin", "smallest", lambda x, y: x < y)
 abs_: Fn = row("abs", "r>r", lambda t, z, x: t * sign(x), llvm="llvm.fabs", c="fabs", js="Math.abs", python="np.abs", ulps=0.0,
                status=(at(KINK, lambda z, x: x == 0),), pieces="sign", vanishes=True, latex=r"\lvert #1 \rvert", unicode="|#1|",
                about="absolute value")
@@ -423,15 +422,19 @@ clamp = row("clamp", "rrr>r",
             status=(at(KINK, lambda z, x, lo, hi: (lo <= hi) & ((x == lo) | (x == hi))),
                     *[at(KINK, lambda z, x, lo, hi: (lo == hi) & (x < lo), needs=bound) for bound in (1, 2)]),
             about="x, or the bound that it is beyond")
-floor: Fn = row("floor", "r>r", lambda t, z, x: where_nan(x, t), llvm="llvm.floor", c="floor", ulps=0.0, pieces="step",
-                vanishes=True, status=(at(JUMP, lambda z, x: z == x),), about="the largest whole number not above x")
-ceil = row("ceil", "r>r", lambda t, z, x: where_nan(x, t), llvm="llvm.ceil", c="ceil", ulps=0.0, pieces="step",
-           vanishes=True, status=(at(JUMP, lambda z, x: z == x),), about="the smallest whole number not below x")
-trunc = row("trunc", "r>r", lambda t, z, x: where_nan(x, t), llvm="llvm.trunc", c="trunc", ulps=0.0, pieces="step",
-            vanishes=True, status=(at(JUMP, lambda z, x: (z == x) & (x != 0)),), about="the whole part: rounded towards 0")
-round_ = row("round", "r>r", lambda t, z, x: where_nan(x, t), llvm="llvm.round", c="round", js=None, python=None, ulps=0.0,
-             pieces="step", vanishes=True, status=(at(JUMP, lambda z, x: abs_(x - trunc(x)) == 0.5),),
-             about="the nearest whole number, halves away from 0")
+
+
+def rounded(name: str, about: str, jumps: Callable[..., Expr] = lambda z, x: z == x, **columns: Any) -> Fn:
+    """The rounding of a number in one way, constant between jumps."""
+    return row(name, "r>r", lambda t, z, x: where_nan(x, t), llvm=f"llvm.{name}", c=name, ulps=0.0, pieces="step", vanishes=True,
+               status=(at(JUMP, jumps),), about=about, **columns)
+
+
+floor: Fn = rounded("floor", "the largest whole number not above x")
+ceil = rounded("ceil", "the smallest whole number not below x")
+trunc = rounded("trunc", "the whole part: rounded towards 0", lambda z, x: (z == x) & (x != 0))
+round_ = rounded("round", "the nearest whole number, halves away from 0", lambda z, x: abs_(x - trunc(x)) == 0.5, js=None,
+                 python=None)
 fmod = row("fmod", "rr>r", lambda t, z, x, y: t * select(z == z, 1, z), lambda t, z, x, y: -(t * round_((x - z) / y)),
            libm="fmod", js="%", ulps=0.0, domain=(POSITIVE, (1.0, 2.0)), status=(at(JUMP, lambda z, x, y: (z == 0) & (x != 0)),),
            pieces="sawtooth", vanishes=True, about="remainder of x/y, with the sign of x", defined="y != 0")

@@ -15,8 +15,8 @@ from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Result, Shape
 from adcli.lang.ir.build import NO_HINT, Builder, Expr, Hint, Operands, When, WrittenLine, apply, many, mapped
 from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.ir.records import record
-from adcli.lang.ir.rule_programs import Statics, by_operation
 from adcli.lang.operations.precision import SINGLE
+from adcli.lang.operations.rule_programs import Statics, by_operation
 from adcli.lang.simplify.simplify import simplify
 
 Guard = tuple[tuple[Var, bool], ...]

@@ -41,9 +41,9 @@ from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE, abs_, max_, select
 from adcli.lang.ir.records import paused
-from adcli.lang.ir.rule_programs import Rule, Statics, by_operation, map_rule, statics, status_rule
 from adcli.lang.modes.guards import Guard, either, restrict, truth
 from adcli.lang.operations.activity import active_values
+from adcli.lang.operations.rule_programs import Rule, Statics, by_operation, map_rule, statics, status_rule
 from adcli.lang.simplify.simplify import Folder
 
 SELECT, STOP = TABLE["select"], TABLE["stop"]

@@ -445,16 +445,16 @@ def _joined(dominant: bool) -> Fold:
     return learn
 
 
+COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 FOLDS: dict[Primitive, Fold] = {
     DUP: lambda f, e, args: args[0], SELECT: _select, ABS: _abs, TABLE["sqrt"]: _of_constants,
     TABLE["max"]: _extreme, TABLE["min"]: _extreme,
     ADD: _binary(_added_constant, _added_signs), SUB: _binary(_subtracted_constant, _subtracted_signs),
     MUL: _binary(_multiplied_constant, _signs), DIV: _binary(_divided_constant, _signs), NEG: _neg, POWN: _pown, POW: _pow,
     INDEX_POWER: _pow,
-    TABLE["lt"]: _compare(operator.lt), TABLE["le"]: _compare(operator.le), TABLE["gt"]: _compare(operator.gt),
-    TABLE["ge"]: _compare(operator.ge), TABLE["eq"]: _compare(operator.eq), TABLE["ne"]: _compare(operator.ne),
+    **{TABLE[name]: _compare(getattr(operator, name)) for name in COMPARISONS},
     NOT: _not, TABLE["and"]: _joined(False), TABLE["or"]: _joined(True)}
-PLAIN_OPERATIONS = frozenset([ADD, SUB, MUL, DIV, *[TABLE[name] for name in ("lt", "le", "gt", "ge", "eq", "ne", "and", "or")]])
+PLAIN_OPERATIONS = frozenset([ADD, SUB, MUL, DIV, *[TABLE[name] for name in (*COMPARISONS, "and", "or")]])
 """Operations that stay what they are on variables, and on a variable and a constant beside which nothing is exact, unless signs
 meet or a truth value is known: most of any program."""
 OF_ONE = frozenset([row for row in TABLE.values() if row.arity == row.outs == 1 and not row.variadic

@@ -19,7 +19,7 @@ from adcli.lang.ir.build import many
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import paused
-from adcli.lang.ir.rule_programs import Rule, Statics, by_operation, map_rule, shared_rule
+from adcli.lang.operations.rule_programs import Rule, Statics, by_operation, map_rule, shared_rule
 
 Pattern = tuple[tuple[int, ...], ...]
 """For every row its column numbers, in ascending order."""

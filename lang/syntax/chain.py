@@ -8,16 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from adcli.lang.ir.errors import AdError, Fix
-from adcli.lang.ir.notation import AND, ATOM, COMPARISON, INFIX, NOT, OR, POWER, PRODUCT, SUM, TERNARY, UNARY
+from adcli.lang.ir.notation import ATOM, COMPARISON, INFIX, NOT, OR, POWER, PRODUCT, TERNARY, UNARY
 from adcli.lang.tree.nodes import Node, Op, Token
 
-BINARY = {
-    "||": ("or", OR), "or": ("or", OR), "&&": ("and", AND), "and": ("and", AND),
-    "<": ("lt", COMPARISON), "<=": ("le", COMPARISON), ">": ("gt", COMPARISON), ">=": ("ge", COMPARISON),
-    "==": ("eq", COMPARISON), "!=": ("ne", COMPARISON),
-    "+": ("add", SUM), "-": ("sub", SUM), "*": ("mul", PRODUCT), "/": ("div", PRODUCT), "%": ("rem", PRODUCT),
-    "**": ("pow", POWER), "^": ("pow", POWER),
-}
+BINARY = {symbol: (name, level) for name, (symbol, level) in INFIX.items()}
+BINARY |= {"||": BINARY["or"], "&&": BINARY["and"], "^": BINARY["**"], "%": ("rem", PRODUCT)}
 PREFIX = {"-": ("neg", UNARY), "+": ("pos", UNARY), "not": ("not", NOT), "!": ("not", NOT)}
 OPEN = -1
 """The level of a `?` whose `:` has not come yet: nothing folds across it."""

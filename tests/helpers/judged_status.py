@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from adcli.lang.analyse.numeric_rules import run
 from adcli.lang.evaluate import FLOAT, precise_arithmetic
 from adcli.lang.ir import DOMAIN, JUMP, KINK, SINGULAR, SMOOTH, Equation, Lit, Primitive, Var
-from adcli.lang.ir.rule_programs import Rule, Statics, statics, status_rule
+from adcli.lang.operations.rule_programs import Rule, Statics, statics, status_rule
 
 STEP, SHORTER = -30, -30
 """The first step is 10 to this power, times the square of the smallest operand over the largest (1 is one of them; fmod(x, y)

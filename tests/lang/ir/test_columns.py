@@ -16,8 +16,8 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate, numpy_arithmetic
 from adcli.lang.ir import JUMP, Primitive
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.rule_programs import map_rule
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.rule_programs import map_rule
 from back_ends import same
 from multiple_precision import mpmath_arithmetic
 from one_operation import REAL, SPECIAL, program, samples
