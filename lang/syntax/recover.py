@@ -11,6 +11,7 @@ import re
 from itertools import chain, count, pairwise, takewhile
 
 from adcli.lang.ir.errors import MOST_FAULTS, AdError, Source
+from adcli.lang.ir.names import listed
 from adcli.lang.syntax.characters import wrong_character
 from adcli.lang.syntax.lalr import Unexpected, read_tokens
 from adcli.lang.syntax.line_ends import laid_out, starts_target
@@ -35,14 +36,17 @@ BLOCK_ENDS = frozenset(("end", "done", "od", "enddo", "endfor"))
 HEADER = "behind the range of a loop there may be down, until with a condition, and checkpoint"
 CARRY = "an expression in parentheses may span several lines"
 
-FOREIGN = {
-    "if": "for a choice write c ? a : b", "else": "for a choice write c ? a : b", "for": "a loop is for t in 0:T { ... }",
-    "while": "a loop that ends early is for t in 0:100 until c { ... }", "let": "write a = ...", "var": "write a = ...",
-    "const": "write a = ...", "return": "a name assigned and never read is an output",
-    "print": "every output is printed",
-    "function": "write def f(x) = ...", "lambda": "write def f(x) = ...", "import": "all functions are already there",
-    "from": "all functions are already there", "end": "a block ends with }",
-}
+FOREIGN = listed("""
+    if else: for a choice write c ? a : b
+    for: a loop is for t in 0:T { ... }
+    while: a loop that ends early is for t in 0:100 until c { ... }
+    let var const: write a = ...
+    return: a name assigned and never read is an output
+    print: every output is printed
+    function lambda: write def f(x) = ...
+    import from: all functions are already there
+    end: a block ends with }
+""")
 
 
 Unit = tuple[list[Token], list[AdError]]
@@ -274,71 +278,108 @@ def read_block(unit: list[Token], source: Source, alone: bool) -> list[AdError]:
 
 def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
     """Fault of a statement whose token `index` cannot follow the ones before it."""
-    def fault(message: str, help: str | None = None, at: Token | None = None) -> AdError:
-        at = at or token
-        return AdError(message, (at.start, max(at.end, at.start + 1)), help, source)
-
-    def quoted(first: int, last: int) -> str:
-        text = source.text[unit[first].start:unit[last].end]
-        return text if len(text) <= LONGEST_QUOTE and "\n" not in text else "..."
-
-    kinds = {t.type for t in unit}
-    if unit[0].type not in (*KEYWORD_KINDS, *PROBLEM) and not kinds & ASSIGNS and unit[0].text not in FOREIGN:
+    if unit[0].type not in (*KEYWORD_KINDS, *PROBLEM) and not {t.type for t in unit} & ASSIGNS and unit[0].text not in FOREIGN:
         expression = as_expression(unit, source)
         if isinstance(expression, AdError):
             return expression
         if expression is None:
             span = (unit[0].start, unit[-1].end)
-            return AdError(ALONE, span, f"give it a name: f = {quoted(0, len(unit) - 1)}", source)
+            return AdError(ALONE, span, f"give it a name: f = {quoted(unit, source)}", source)
         index = expression
-    token = unit[index] if index < len(unit) else separator(unit)
-    before = unit[index - 1] if index else None
-    foreign = next((t for t in (unit[0], before, token) if t and t.type == "NAME" and t.text in FOREIGN), None)
-    if foreign and (foreign is not unit[0] or index <= 1):
-        return fault(f"'{foreign.text}' is not a word of this language", FOREIGN[foreign.text], foreign)
-    if unit[0].type == "FOR" and (fault_of_header := header_fault(unit, index)):
-        return fault(*fault_of_header)
-    if token.type in ("AUGMENT", "REDUCE") and unit[0].type == "LPAR":
-        return fault(f"'{token.text}' has one target", "write a statement for each target")
-    if token.type == "AUGMENT":
-        name = quoted(0, index - 1)
-        return fault(f"there is no '{token.text}'", f"write {name} = {name} {token.text[:-1]} ...")
-    if token.text in LOGICAL and name_wanted(unit, index):
-        return fault(f"'{token.text}' is a keyword and cannot be a name", "choose another name")
-    keyword = next((t for t in (token, before) if t and t.type in KEYWORD_KINDS), None)
-    if keyword and (keyword is token or token.type in ("EQUAL", "COMMA", "OP", "SIGN", "RPAR")):
-        return fault(f"'{keyword.text}' is a keyword and cannot be a name", "choose another name", keyword)
-    sign = next((i for i, t in enumerate(unit) if t.type == "EQUAL" and i > index), None)
-    if sign and unit[sign + 1:] and as_expression(unit[:sign], source) is None is as_expression(unit[sign + 1:], source):
-        left, right = quoted(0, sign - 1), quoted(sign + 1, len(unit) - 1)
-        return fault("'=' assigns to a name", f"name the value: v = {left}; for an equation to solve write {left} == {right}",
-                     unit[sign])
-    if before is None:
-        comment = [t.text for t in unit[:2]] == ["/", "/"]
-        return fault(f"a statement cannot start with '{token.text}'",
-                     "a comment starts with #" if comment else "a statement is name = expression")
-    if token.type == "EQUAL":
-        if index == 1 and before.type == "NUMBER":
-            return fault("a number cannot be assigned to", None, before)
-        return fault("'=' inside an expression", "write == to compare, and one assignment a line")
-    if before.type in OPERAND_END and (token.type in ("NAME", "NUMBER", "LPAR") or token.text == "not"):
-        return missing_operator(unit, index, source)
-    if token.type in ("SEP", "RBRACE", "RPAR", "COMMA", "RBRACK") and before.type not in OPERAND_END:
-        return missing(before, token, source)
-    if before.type in ("EQUAL", "LPAR", "COMMA", "QUERY", "COLON", "OP", "COMPARE") \
-            and token.type in ("OP", "COMPARE", "QUERY", "COLON", "EQUAL"):
-        return missing(before, token, source)
-    if token.type == "SEP":
-        return fault("this statement is not complete", "a statement is name = expression", before)
-    if token.type == "COMMA":
-        if before.type == "NUMBER" and (number := foreign_number(source.text, before.start)):
-            return fault(not_a_number(number), number.help, before)
-        return fault("unexpected ','", "several values go to several names: (a, b) = (x, y)")
-    if token.type in ("LBRACE", "ARROW"):
-        return fault(f"unexpected '{token.text}'", "a function is def f(x) = ... or def f(x) -> (u, v) { ... }")
-    if token.type == "LBRACK" and before.type == "NAME":
-        return fault("unexpected '['", f"write elements and extents with parentheses: {before.text}(i)")
-    return fault(f"unexpected '{token.text}'")
+    return Diagnosis(unit, index, source).fault()
+
+
+def quoted(unit: list[Token], source: Source) -> str:
+    text = source.text[unit[0].start:unit[-1].end] if unit else ""
+    return text if len(text) <= LONGEST_QUOTE and "\n" not in text else "..."
+
+
+Said = tuple[str, str | None] | tuple[str, str | None, Token] | AdError | None
+"""Message, help and place of a fault, or the fault itself."""
+
+
+class Diagnosis:
+    """Faults that a statement may have whose token `index` cannot follow the ones before it."""
+
+    def __init__(self, unit: list[Token], index: int, source: Source) -> None:
+        self.unit, self.index, self.source = unit, index, source
+        self.token = unit[index] if index < len(unit) else separator(unit)
+        self.before = unit[index - 1] if index else separator(unit[:1])
+
+    def fault(self) -> AdError:
+        looks = self.word, self.header, self.target, self.keyword, self.equation, self.start, self.operand, self.other
+        said = next(found for look in looks if (found := look()) is not None)
+        if isinstance(said, AdError):
+            return said
+        message, help, at = (*said, self.token)[:3]
+        return AdError(message, (at.start, max(at.end, at.start + 1)), help, self.source)
+
+    def word(self) -> Said:
+        first, near = self.unit[0], (self.unit[0], self.before, self.token)
+        found = next((t for t in near if t.type == "NAME" and t.text in FOREIGN), None)
+        if found is None or (found is first and self.index > 1):
+            return None
+        return f"'{found.text}' is not a word of this language", FOREIGN[found.text], found
+
+    def header(self) -> Said:
+        return header_fault(self.unit, self.index) if self.unit[0].type == "FOR" else None
+
+    def target(self) -> Said:
+        text = self.token.text
+        if self.token.type in ("AUGMENT", "REDUCE") and self.unit[0].type == "LPAR":
+            return f"'{text}' has one target", "write a statement for each target"
+        name = quoted(self.unit[:self.index], self.source)
+        return (f"there is no '{text}'", f"write {name} = {name} {text[:-1]} ...") if self.token.type == "AUGMENT" else None
+
+    def keyword(self) -> Said:
+        names = self.token.text in LOGICAL and name_wanted(self.unit, self.index)
+        follows = self.token.type in ("EQUAL", "COMMA", "OP", "SIGN", "RPAR")
+        found = self.token if names or self.token.type in KEYWORD_KINDS else self.before
+        if not names and (found.type not in KEYWORD_KINDS or (found is self.before and not follows)):
+            return None
+        return f"'{found.text}' is a keyword and cannot be a name", "choose another name", found
+
+    def equation(self) -> Said:
+        sign = next((i for i, t in enumerate(self.unit) if t.type == "EQUAL" and i > self.index), 0)
+        left, right = self.unit[:sign], self.unit[sign + 1:]
+        if not left or not right or any(as_expression(side, self.source) is not None for side in (left, right)):
+            return None
+        one, other = quoted(left, self.source), quoted(right, self.source)
+        return "'=' assigns to a name", f"name the value: v = {one}; for an equation to solve write {one} == {other}", self.unit[sign]
+
+    def start(self) -> Said:
+        if not self.index:
+            comment = [t.text for t in self.unit[:2]] == ["/", "/"]
+            return (f"a statement cannot start with '{self.token.text}'",
+                    "a comment starts with #" if comment else "a statement is name = expression")
+        if self.token.type != "EQUAL":
+            return None
+        if self.index == 1 and self.before.type == "NUMBER":
+            return "a number cannot be assigned to", None, self.before
+        return "'=' inside an expression", "write == to compare, and one assignment a line"
+
+    def operand(self) -> Said:
+        token, before = self.token, self.before
+        ended = before.type in OPERAND_END
+        if ended and (token.type in ("NAME", "NUMBER", "LPAR") or token.text == "not"):
+            return missing_operator(self.unit, self.index, self.source)
+        closes = not ended and token.type in ("SEP", "RBRACE", "RPAR", "COMMA", "RBRACK")
+        wanted = before.type in ("EQUAL", "LPAR", "COMMA", "QUERY", "COLON", "OP", "COMPARE")
+        if closes or (wanted and token.type in ("OP", "COMPARE", "QUERY", "COLON", "EQUAL")):
+            return missing(before, token, self.source)
+        return ("this statement is not complete", "a statement is name = expression", before) if token.type == "SEP" else None
+
+    def other(self) -> Said:
+        token, before, help = self.token, self.before, None
+        if token.type == "COMMA":
+            if before.type == "NUMBER" and (number := foreign_number(self.source.text, before.start)):
+                return not_a_number(number), number.help, before
+            help = "several values go to several names: (a, b) = (x, y)"
+        if token.type in ("LBRACE", "ARROW"):
+            help = "a function is def f(x) = ... or def f(x) -> (u, v) { ... }"
+        if token.type == "LBRACK" and before.type == "NAME":
+            help = f"write elements and extents with parentheses: {before.text}(i)"
+        return f"unexpected '{token.text}'", help
 
 
 def header_fault(unit: list[Token], index: int) -> tuple[str, str, Token] | None:
