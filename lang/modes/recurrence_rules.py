@@ -79,8 +79,9 @@ def pulled_recurrence(b: Builder, e: Equation[Recurrence], adjoints: Mapping[Ato
     reached = {*active.intersection(adjoints)}
     while len(reached) > before:
         before = len(reached)
-        reached.update(a for s in statements if s.outs[0] in reached for a in s.args
-                       if a in active and a not in reached and s.op.moved(s, {a}, steps=False))
+        for s in reversed(statements):
+            if s.outs[0] in reached:
+                reached.update(a for a in s.args if a in active and a not in reached and s.op.moved(s, {a}, steps=False))
     seeds: dict[Atom, Term | None] = {
         out: settled(b, adjoints[out]) if out in adjoints else None for out in e.outs if out in reached}
     constants = {e.args[i]: i for i in positions if i >= count}
