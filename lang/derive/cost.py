@@ -1,7 +1,7 @@
 """Cost of sweeps, counted on the program before they are made.
 
-A rule is written out once for each operation and argument (`adcli.lang.operations.rule_programs`): equations that depend on the seed
-are paid for in every direction, the others (the cosine of a sine) once, since directions share them. Counts are weighted by
+A rule is written out once for each operation and argument (`adcli.lang.operations.rule_programs`): equations that depend on the
+seed are paid for in every direction, the others (the cosine of a sine) once, since directions share them. Counts are weighted by
 how long an operation takes beside an addition in vector code.
 """
 from __future__ import annotations

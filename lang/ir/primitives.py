@@ -392,8 +392,8 @@ def number_extremum(name: str, pieces: str, before: Callable[[Expr, Expr], Expr]
     def share(t: Expr, u: Expr, other: Expr) -> When:
         weight = select(u == other, 0.5, select(u == u, 1, NAN))
         return When(~before(other, u) & ((u == u) | (other != other)), t * weight)
-    return row(name, "rr>r", lambda t, z, x, y: share(t, x, y), lambda t, z, x, y: share(t, y, x), libm=name, js=None, python=None,
-               ulps=0.0, commutes=True, hides_nan=True, pieces=pieces, vanishes=True,
+    return row(name, "rr>r", lambda t, z, x, y: share(t, x, y), lambda t, z, x, y: share(t, y, x), libm=name, js=None,
+               python=None, ulps=0.0, commutes=True, hides_nan=True, pieces=pieces, vanishes=True,
                status=(at(KINK, lambda z, x, y: x == y), at(DOMAIN, lambda z, x, y: (x != x) | (y != y))),
                about=f"the {pieces.replace('st', 'r')}; of a number and NaN the number")
 

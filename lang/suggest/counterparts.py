@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from adcli.lang.ir.names import listed
+from adcli.lang.ir.names import listed, words
 from adcli.lang.ir.primitives import TABLE
 
 OF_C = [name for name, row in TABLE.items() if row.libm == name]
@@ -300,7 +300,7 @@ EXPRESSIONS = defined("""
     threshold(x, a, b) = x > a ? x : b
 """)
 """Functions that are expressions here. A name with capitals stands for itself, one without for every case."""
-DERIVATIVES = frozenset("diff grad derivative differentiate D deriv gradient jacobian hessian Derivative".split())
+DERIVATIVES = words("diff grad derivative differentiate D deriv gradient jacobian hessian Derivative")
 """Functions that differentiate."""
 EXAMPLES = listed("""
     zeros: z(i) = 0 where i in 0:N
@@ -316,10 +316,10 @@ EXAMPLES = listed("""
     einsum: y(i) +=! A(i, j) * x(j)
 """)
 """Functions that make or reduce tensors, and the statements that do so."""
-NONE_HERE = frozenset("""
+NONE_HERE = words("""
     any all map cross integral integrate quad quadgk odeint solve_ivp ode45 median cov quantile percentile unwrap nan_to_num
     divmod random rand randn dirac erfi dawsn expn li zeta gammainc gammaincc betainc j0 j1 jn jv jve y0 y1 yn yv i0 i1 i0e
     i1e iv ive k0 k1 kv kve besselj bessely besseli besselk airy ellipk ellipe ellipkinc ellipeinc sici spence polylog struve
     hyp1f1 hyp2f1 fresnel wofz owens_t
-""".split())
+""")
 """Functions that have no counterpart and are no mistyped name of another."""

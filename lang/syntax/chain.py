@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from adcli.lang.ir.errors import AdError, Fix
-from adcli.lang.ir.notation import ATOM, COMPARISON, INFIX, NOT, OR, POWER, PRODUCT, TERNARY, UNARY
+from adcli.lang.ir.notation import ATOM, COMPARISON, INFIX, NOT, PRODUCT, TERNARY, UNARY
 from adcli.lang.tree.nodes import Node, Op, Token
 
 BINARY = {symbol: (name, level) for name, (symbol, level) in INFIX.items()}

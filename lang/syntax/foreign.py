@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from adcli.lang.ir.errors import AdError, Fix, Source, plural
-from adcli.lang.ir.names import ACCESS, NAME, listed, sliced
+from adcli.lang.ir.names import ACCESS, NAME, listed, sliced, words
 from adcli.lang.ir.notation import ATOM, OR, POWER, PRODUCT, SUM, TERNARY, UNARY, enclosed
 from adcli.lang.ir.primitives import TABLE as PRIMITIVES
 from adcli.lang.syntax.chain import level
@@ -86,7 +86,7 @@ CONSTANTS = listed("""
     SQRT1_2: sqrt(0.5)
 """)
 """Names here of members of modules and LaTeX commands that are no functions."""
-ON_PAPER = frozenset("ln lg arcsin arccos arctan tg cot sec csc coth sech csch sgn".split())
+ON_PAPER = words("ln lg arcsin arccos arctan tg cot sec csc coth sech csch sgn")
 """Functions besides those of the table that paper writes without parentheses."""
 REDUCING = listed("""
     sum Sum Σ ∑: +=!
@@ -210,8 +210,8 @@ def reductions(text: str, source: str) -> Iterator[AdError]:
 
 def summed_products(text: str) -> Iterator[AdError]:
     """Rewriting of `y = einsum('ij,j->i', A, x)`: the product of the elements, and the sum over the other indices."""
-    found = compiled(r"<START>(<NAME>)(?: \([^()]*\))? = (?:\w+\.)*einsum \( ['\"] ([a-zA-Z, ]+?)(-> [a-zA-Z]*)? ['\"] , <v> \)<END>"
-                     ).search(text)
+    found = compiled(r"<START>(<NAME>)(?: \([^()]*\))? = (?:\w+\.)*einsum \( ['\"] ([a-zA-Z, ]+?)(-> [a-zA-Z]*)? ['\"] , "
+                     r"<v> \)<END>").search(text)
     if found is None:
         return
     target, terms, to, names = found.groups()
@@ -269,9 +269,9 @@ def statement_apart(text: str, begin: int, end: int, reduced: str, source: str) 
 
 def element_for(target: str, behind: str, reduced: str, text: str) -> str:
     """A name that a text does not have, with those indices of the statement that what it reduces depends on."""
-    words = re.findall(NAME, reduced)
+    read = re.findall(NAME, reduced)
     indices = [*re.findall(NAME, target.partition("(")[2]), *re.findall(rf"({NAME}) in\b", behind)]
-    subscripts = ", ".join(dict.fromkeys(i for i in indices if i in words))
+    subscripts = ", ".join(dict.fromkeys(i for i in indices if i in read))
     name = next(n for n in chain("srq", (f"s{i}" for i in count(1))) if not re.search(rf"\b{n}\b", text))
     return f"{name}({subscripts})" if subscripts else name
 

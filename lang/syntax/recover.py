@@ -345,7 +345,8 @@ class Diagnosis:
         if not left or not right or any(as_expression(side, self.source) is not None for side in (left, right)):
             return None
         one, other = quoted(left, self.source), quoted(right, self.source)
-        return "'=' assigns to a name", f"name the value: v = {one}; for an equation to solve write {one} == {other}", self.unit[sign]
+        help = f"name the value: v = {one}; for an equation to solve write {one} == {other}"
+        return "'=' assigns to a name", help, self.unit[sign]
 
     def start(self) -> Said:
         if not self.index:
