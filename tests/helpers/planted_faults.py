@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from adcli.lang.analyse import numeric_rules
-from adcli.lang.ir import Primitive, rule_programs
+from adcli.lang.ir import Primitive
 from adcli.lang.ir.build import When
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.operations import rule_programs
 from adcli.lang.passes import status
 
 
