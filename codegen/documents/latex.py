@@ -72,11 +72,13 @@ def equations(program: Program) -> str:
 
 def document(program: Program) -> tuple[str, str]:
     """The environments, and how names in them are made."""
-    writer = LatexWriter(program, [])
-    sections = [list(lines) for lines in writer.sections()]
-    writer = LatexWriter(program, writer.shown)   # now it is known which values have a line
-    sections = [list(lines) for lines in writer.sections()]
-    values, derived = sections
+    asked: list[str] = []
+    while True:   # until it is known which values have a line, which depends on how long their names are
+        writer = LatexWriter(program, asked)
+        values, derived = sections = [list(lines) for lines in writer.sections()]
+        if {*writer.shown} <= {*asked}:
+            break
+        asked = list(dict.fromkeys([*writer.shown, *asked]))
     if derived and max(map(width, values), default=0) + max(map(width, derived)) <= WIDTH:
         sections = [[f"{left} & {right}" for left, right in zip_longest(values, derived, fillvalue="&")]]
     blocks = [lines[k:k + LINES] for lines in sections for k in range(0, len(lines), LINES)]

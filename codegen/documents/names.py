@@ -115,7 +115,7 @@ def labels(program: Program, table: Mapping[Var, str], shown: Iterable[str] | No
 
 def nameless(value: Var, name: str) -> bool:
     """True for what no user has named, and its derivatives."""
-    return not value.name or (value.temp and OF_NAMELESS.fullmatch(name) is not None)
+    return (value.temp or not value.name) and OF_NAMELESS.fullmatch(name) is not None
 
 
 def free_letter(names: Collection[str]) -> str:

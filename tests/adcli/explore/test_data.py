@@ -357,6 +357,7 @@ def test_the_corpus(tmp_path, monkeypatch) -> None:
     of them, which takes half of the time, is left out."""
     monkeypatch.setattr(data.Document, "panes", lambda _: [])
     monkeypatch.setattr(data.Document, "table", lambda _: {})
+    monkeypatch.setattr(data.Document, "graph", lambda _: [])
     asked = []
     for case in cases(DATA):
         program = parse(case["program"], case["id"])

@@ -45,6 +45,7 @@ def test_latex_numbers_what_has_a_line() -> None:
     text, legend = document(mathematical(gradient(parse("a = x1*sin(x1*x2)\ny = a*a + exp(x1*x2)"))))
     assert {*re.findall(r"v_\{\d+\}", text)} == {"v_{1}"}
     assert legend == r"v_{1}: a value without a name in the program; \bar{a}: the adjoint of a"
+    assert "w_{" not in succeeds("hvp", "-e", "v = x**3", "--emit", "latex").out
 
 
 def test_random_programs_have_no_two_names_alike() -> None:
