@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import click
@@ -137,8 +138,10 @@ class PosedFit(NamedTuple):
     fit: Fit
 
 
-def posed(options: FitOptions, source: Source, tables: GivenTables) -> PosedFit:
-    """The fit of the program with this text. BadTable where a row is bad."""
+def posed(options: FitOptions, source: Source, tables: GivenTables,
+          first: Mapping[str, Begin] = MappingProxyType({})) -> PosedFit:
+    """The fit of the program with this text. What has no start has that of the `first` of several models. BadTable where a row is
+    bad."""
     program = read = chosen(parse_source(source), options.outputs)
     cost = cost_of(options.loss, options.prior)
     text, links = apart(options.params)
@@ -149,6 +152,10 @@ def posed(options: FitOptions, source: Source, tables: GivenTables) -> PosedFit:
     if given is not None and options.against:   # of which each model has some
         own = {p.name for p in program.params} | {*(cost.names if cost else ())}
         given = {name: begin for name, begin in given.items() if name in own}
+    if first:
+        given = {p.name: None for p in program.params if not p.active and not p.var.integer} if given is None else given
+        given |= {p.name: first[p.name] for p in program.params
+                  if p.name in first and p.default is None and given.get(p.name) is None}
     begins = (cost.parameters if cost else parameters)(program, given, tables.columns)
     program = with_inputs(program, begins)
     whole = with_inputs(program, cost.names) if cost else program
@@ -177,7 +184,7 @@ def compared(asked: PosedFit, found: Fitted, source: Source, options: FitOptions
     one = options.y or (str(asked.wanted[0].observed) if len(asked.wanted) == 1 else None)   # whatever another output is called
     for text in options.against:
         other = read_source(None, (text,)) if is_formula(text) else read_source(text, ())
-        posed_other = posed(replace(options, of=None, uncertainties=None, y=one), other, tables)
+        posed_other = posed(replace(options, of=None, uncertainties=None, y=one), other, tables, asked.declared)
         fitted = answered(posed_other, options)
         if fitted is None or not fitted.converged:
             raise AdError(f"the fit of {model_name(other)} has not converged", help="give starts nearer to its solution")
@@ -216,7 +223,8 @@ def absolute_sigma(options: FitOptions, wanted: Sequence[Comparison], cost: RowL
         require_scatter(cost, known)
         return True
     if options.sigma == "absolute" and not known:
-        raise AdError("--sigma absolute needs standard uncertainties", help=f"name their column: --y {options.y}:SIGMA")
+        columns = ",".join([f"{t.output}={t.observed}:SIGMA" for t in wanted])
+        raise AdError("--sigma absolute needs standard uncertainties", help=f"name their column: ⟦--y {columns}⟧")
     if options.sigma == "absolute" and options.loss != "linear":
         raise AdError(f"--sigma absolute and --loss {options.loss} cannot be used together",
                       help="with a robust loss, uncertainties come from the scatter of the residuals")

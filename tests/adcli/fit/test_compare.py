@@ -73,6 +73,15 @@ def test_a_comparison_is_a_table_in_every_format() -> None:
     assert "v = a + b*x + c*x" in succeeds(*LINE, "--y", "y", "--format", "latex", stdin=ROWS).out
 
 
+@pytest.mark.parametrize("params", [(), ("--params", "a,b")])
+def test_another_model_has_the_starts_of_the_first(params: tuple[str, ...]) -> None:
+    costs = []
+    for declared, given in (("", ("--params", "a=1,b=1")), ("param a = 1, b = 1; ", params)):
+        args = ("-e", f"{declared}v = a + b*x", "--against", "v = a", *given, "--y", "y", "--format", "json")
+        costs.append([m["cost"] for m in json.loads(succeeds("fit", *args, stdin=ROWS).out)["models"]])
+    assert costs[0] == costs[1]
+
+
 @pytest.mark.parametrize(("args", "code", "said"), [
     (("--params", "a=1,b=1,c=0,d=1"), 2, "no parameter 'd'"),
     (("--params", "a=1,b=1"), 5, "no column 'c'"),
