@@ -204,7 +204,9 @@ class TreeWriter:
         return f"{token.element.text}{self.listed(token.extents) if token.extents is not None else ''} {token.text}"
 
     def listed(self, nodes: list[Node]) -> str:
-        return f"({', '.join(''.join(self.expression(n)) for n in nodes)})"
+        """Subscripts of what is assigned, and extents: with operators, as a step of a loop is read from them."""
+        infix = TreeWriter("infix", self.own)
+        return f"({', '.join(''.join(infix.expression(n)) for n in nodes)})"
 
     # Expressions.
 

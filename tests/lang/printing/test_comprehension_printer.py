@@ -150,7 +150,8 @@ def test_random_programs_read_back_and_keep_their_format():
         assert equal(parse(fmt(text)), program) and fmt(fmt(text)) == fmt(text)
 
 
-@pytest.mark.parametrize("text", [*NAMED.values(), *(d["text"] for d in ACCEPTED)])
+@pytest.mark.parametrize("text", [*NAMED.values(), *(d["text"] for d in ACCEPTED),
+                                  "h(0) = w\nfor t in 0:T - 1 { h(t + 1) = w * h(t) }\ny = h(T - 1)"])
 def test_the_source_tree_reads_back_in_every_form(text):
     tree = parse_tree(Source("t", text))
     program = parse(text)
