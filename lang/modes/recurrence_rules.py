@@ -58,7 +58,7 @@ def pushed_recurrence(b: Builder, e: Equation[Recurrence], tangents: Mapping[Ato
     made = _Derivatives(b, e, op.down, named, supposed, {out: known.get(start) for out, start in begun.items()})
 
     def tangent(s: Equation[Boxed]) -> _Source:
-        return _Source(s, s.outs[0], made.args_of(s), lambda: made.tangent(s, known, push_forward))
+        return _Source(s, s.outs[0], {*s.args}, lambda: made.tangent(s, known, push_forward))
     made.settle([tangent(s) for s in made.statements if s.outs[0] in active],
                 lambda out: made.all_certain(out, given[out], isinstance(begun[out], Lit)))
     made.enter({out for out, start in begun.items() if not isinstance(start, Lit)})
@@ -210,8 +210,6 @@ class _Derivatives:
         for out, before in begun.items():
             self.term(out, before)
 
-    # What exists.
-
     def term(self, out: Atom, before: Term | None) -> None:
         """Name the derivative of a history, or of a value beside them, which starts from the term `before`."""
         assert isinstance(out, Var)
@@ -243,10 +241,6 @@ class _Derivatives:
         """What contributes to the derivative of a history."""
         return [made.sure for n in self.into[out] if (made := self.made[n]) is not None]
 
-    def args_of(self, s: Equation) -> list[Atom]:
-        """The histories with derivatives that a statement reads."""
-        return [a for a in dict.fromkeys(s.args) if a in self.terms]
-
     def tangent(self, s: Equation, known: Mapping[Atom, Term], push_forward: PushForward) -> _Contribution | None:
         """What gives the tangent of what `s` writes."""
         lines, plain = self.lines(s)
@@ -271,8 +265,6 @@ class _Derivatives:
         b = Builder()
         b.span, b.infinite, b.chosen = s.span, self.b.infinite, self.b.chosen
         return b, self.amended.get(s, without_onto(s))
-
-    # What is written.
 
     def history(self, out: Atom, before: Term | None, place: int | None = None, zeros: bool = True) -> None:
         """Enter the derivative of a history, or of a value beside them, which starts from the term `before`."""
