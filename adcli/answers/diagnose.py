@@ -15,6 +15,7 @@ from adcli.codegen.rows.native_arithmetic import native_arithmetic
 from adcli.lang.analyse.numeric_rules import arguments, met
 from adcli.lang.evaluate import FLOAT, Arithmetic, ValuesAt, every_value, read
 from adcli.lang.ir import DOMAIN, INDETERMINATE, LEVELS, POLE, SINGULAR, Atom, Equation, Lit, Program, Values, Var
+from adcli.lang.ir.affine import Affine, Index, value
 from adcli.lang.ir.errors import Note, Source
 from adcli.lang.ir.notation import ATOM, infix
 from adcli.lang.ir.primitives import TABLE
@@ -189,7 +190,7 @@ def in_tensors(task: Task, at: Values, level: int, jobs: int | None) -> Note:
     if place is not None and not grade < level == SINGULAR:
         prime = "'" if task.verb.differentiates and grade != DOMAIN else ""
         text, span = told(place, found, grade, prime, arithmetic, numbers_of(task))
-        return Note(f"{text}: {reason(level)}", span, source)
+        return Note(f"{text}: {reason(level)}", span, source, assigned(place, found))
     place, grade, found = worst(task, task.program, None, at, jobs)
     if place is not None:
         text, span = told(place, found, grade, "", arithmetic, numbers_of(task))
@@ -221,6 +222,18 @@ def worst(task: Task, program: Program, wrt: Collection[str] | None, at: Values,
         return None, 0, levels
     place = next(p for p in known if levels[p.level] == greatest)
     return place, int(greatest), run(asked) if (asked := {*place.indices, *place.values}) else levels
+
+
+def assigned(place: Place, found: Values) -> str:
+    """The element that a statement assigns at a place."""
+    e, where = place.equation, [float(found[name]) for name in place.indices]
+    if not isinstance(e.op, Comprehension) or not all(map(math.isfinite, where)):
+        return ""
+    at: dict[Index | str, int] = {r.index: int(i) for r, i in zip(place.ranges, where, strict=True)}
+    try:
+        return f"{e.outs[0].name}({', '.join(str(value(x, at)) for x in e.op.write if isinstance(x, Affine))})"
+    except KeyError:   # a size
+        return ""
 
 
 def told(place: Place, found: Values, grade: int, prime: str, arithmetic: Arithmetic, number: Number) -> tuple[str, Any]:

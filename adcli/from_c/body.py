@@ -298,7 +298,7 @@ class CBody(CExpressions):
                 cases.append((labels, []))
             cases[-1][1].extend(x.stmts or [] if labels else [x])
         made: list[ast.stmt] = []
-        for k in range(len(cases) - 1, -1, -1):
+        for k in sorted(range(len(cases)), key=lambda k: (None not in cases[k][0], -k)):   # `default` is the last choice
             body = [m for _, each in cases[k:] for m in each]
             end = next((i for i, m in enumerate(body) if isinstance(m, c.Break | c.Return | c.Continue)), len(body))
             body = body[:end + (end < len(body) and not isinstance(body[end], c.Break))]

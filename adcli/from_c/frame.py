@@ -95,7 +95,8 @@ class CStatements(PythonStatements):
         """Views of one array, of which some are stored into: each ends where the next one begins."""
         lengths = [len(p.items) if isinstance(p, Array) and p.items is not None else 0 for p in parts]
         if len(set(lengths)) < len(lengths) or 0 in lengths:
-            raise self.fault(node, "this stores into an array that it has by two parameters", "use an array of its own for each")
+            raise self.fault(node, "this stores into an array that it has by two parameters",
+                             f"use an array of its own for each{', or give the sizes, ⟦--at n=3⟧' * (0 in lengths)}")
         ends = [max((m for m in lengths if m < n), default=0) for n in lengths]
         return Several([stacked(p.items[:n - m]) for p, n, m in zip(parts, lengths, ends, strict=True)])
 

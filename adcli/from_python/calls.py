@@ -150,7 +150,8 @@ class PythonCalls(MatrixFunctions):
         library = "" if library == "builtins" else library
         known_names = NAMED.get(library, frozenset()) if library != "numpy" else NAMED["numpy"] | NAMED["torch"]
         if name not in known_names:
-            close = alike(name, sorted(known_names))
+            close = alike(name, sorted(n for n in known_names if n in ("clip", "clamp") or row_of(renamed(library, n), len(args))
+                                       or definition_of(library, renamed(library, n), len(args))))
             raise self.fault(node, f"there is no '{'.'.join(filter(None, (library, name)))}' that can be read",
                              f"did you mean '{close}'?" if close else "`adcli help sources` lists what can")
         if name in ("clip", "clamp"):

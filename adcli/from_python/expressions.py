@@ -296,7 +296,7 @@ class Expressions(Arrays):
         span = self.span(node)
         if isinstance(value, PythonRange):
             low, high = value.low.number, value.high.number
-            if low is None or high is None:
+            if low is None or high is None or isinstance(value.step, Affine):
                 raise self.fault(node, "the number of steps depends on a size",
                                  "in this place a loop needs bounds that are numbers")
             return [known(k, span) for k in range(low, high, value.step)]

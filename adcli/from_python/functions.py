@@ -32,8 +32,10 @@ class Functions(Expressions):
     def call_range(self, node: ast.Call, *args: Any) -> PythonRange:
         values = [self.as_whole(a, n, "the bound of a range") for a, n in zip(args, node.args, strict=False)]
         low, high = (ZERO, values[0]) if len(values) == 1 else values[:2]
-        step = values[2].number if len(values) > 2 else 1
-        return PythonRange(low, high, step) if step else self.refuse(node, "the step of a range has to be a number")
+        step = values[2] if len(values) > 2 else affine(1)
+        if step.number == 0:
+            raise self.fault(node, "the step of a range is 0")
+        return PythonRange(low, high, step.number or step)
 
     def call_len(self, node: ast.Call, x: Any) -> Array:
         if isinstance(x, Several | KnownDict):
@@ -182,7 +184,8 @@ class MatrixFunctions(Functions):
         a = self.ranked(x, 1, node)
         span = self.span(node)
         if ord is not None and not (isinstance(ord, Array) and ord.constant == 2 and (len(a.shape) == 1 or axis is not None)):
-            raise self.fault(node, "only Euclidean norms are read", "write np.sum(np.abs(x)) or np.max(np.abs(x))")
+            raise self.fault(node, "only Euclidean norms are read", "write np.sum(np.abs(x)) or np.max(np.abs(x))" if len(
+                a.shape) == 1 else "write np.sqrt(np.max(np.linalg.eigvalsh(A.T @ A))) for that of order 2")
         if axis is not None:
             squares = self.reduction("sum", self.binary(ast.Pow, a, known(2, span), node), node, axis)
             return self.operation("sqrt", [squares], node)
@@ -311,6 +314,8 @@ class MatrixFunctions(Functions):
 
     def call_arange(self, node: ast.Call, *args: Any) -> Array:
         low, high, step = self.call_range(node, *args)
+        if not isinstance(step, int):
+            raise self.fault(node, "the step of a range has to be a number here")
         span, length = self.span(node), high - low
         if length.number is not None:
             return stacked([known(k, span) for k in range(low.number or 0, high.number or 0, step)])

@@ -14,7 +14,7 @@ from adcli.from_python.calls import PythonCalls
 from adcli.from_python.frame import ZERO
 from adcli.from_python.reading import Advice
 from adcli.from_python.values import Absent, Array, Element, Indexed, PythonRange, Several, Shape, first_of, known, whole
-from adcli.lang.ir.affine import Affine, Index, affine, floor, linear, slope, without
+from adcli.lang.ir.affine import Affine, Index, affine, exact_quotient, floor, linear, product, slope, without
 from adcli.lang.ir.errors import Span
 from adcli.lang.tree.nodes import Call, Node, Op
 from adcli.readers.draft import DraftLine, DraftLoop, Ref, Variable, Whole, covers, put_in, read_in
@@ -32,11 +32,16 @@ class SizeLoops(PythonCalls):
             value = self.ranked(value, 1, node)
         if isinstance(value, Indexed):
             return value
-        if isinstance(value, PythonRange) and (value.high - value.low).number is None:
-            by = abs(value.step)
-            length = value.high - value.low if value.step > 0 else value.low - value.high
-            return Indexed(length if by == 1 else floor(length + by - 1, by), lambda t: whole(value.low + t * value.step, (0, 0)),
-                           (lambda t: whole(value.high + 1 + t, (0, 0))) if value.step == -1 else None)
+        if isinstance(value, PythonRange) and isinstance(value.step, Affine):
+            length, size = value.high - value.low, value.step
+            turns = exact_quotient(length, size)
+            return Indexed(floor(length + size - 1, size) if turns is None else turns,
+                           lambda t: whole(value.low + product(t, size), (0, 0)))
+        if isinstance(value, PythonRange) and isinstance(value.step, int) and (value.high - value.low).number is None:
+            step, by = value.step, abs(value.step)
+            length = value.high - value.low if step > 0 else value.low - value.high
+            return Indexed(length if by == 1 else floor(length + by - 1, by), lambda t: whole(value.low + t * step, (0, 0)),
+                           (lambda t: whole(value.high + 1 + t, (0, 0))) if step == -1 else None)
         if isinstance(value, Array) and value.shape and value.shape[0].number is None:
             return Indexed(value.shape[0], lambda t: first_of(value, t))
         return None
@@ -58,13 +63,12 @@ class SizeLoops(PythonCalls):
         t, stored = Index("t"), [*dict.fromkeys(assigned(s.body))]
         counters = {n: Index(n) for n in stored if isinstance(v := self.values.get(n), Array) and v.whole is not None
                     and counted(n, s.body)}
-        down = over.rising is not None and not counters
-        turn = Steps(t, over.extent, down)
+        turn = Steps(t, over.extent, over.rising is not None)
         again = [n for n in stored if n in renewed(s) and isinstance(v := self.values.get(n), Array) and v.shape
                  and v.items is None and (v.opened is None or v.opened.depth == len(self.steps))]
         writes = [n for n in stored if n not in again and isinstance(self.values.get(n), Array) and self.open(n, s)]
         frame = self.turn(t, over.extent)
-        frame.unpack(s.target, (over.rising if over.rising and down else over.item)(affine(t)), s.iter, quiet=True)
+        frame.unpack(s.target, (over.rising or over.item)(affine(t)), s.iter, quiet=True)
         sums = {n: kind for n in stored if n not in counters and (kind := only_added(n, s.body)) and isinstance(
             self.values.get(n), Array)}
         others = [n for n in stored if n not in (*sums, *writes, *counters) and isinstance(self.values.get(n), Array)]
@@ -76,7 +80,7 @@ class SizeLoops(PythonCalls):
         seen = {n: frame.values[n].opened.reads for n in writes}
         frame.run([*reversed(s.body)])
         for n, marker in counters.items():
-            self.values[n] = self.count(n, marker, t, over.extent, frame, s)
+            self.values[n] = self.count(n, marker, turn, frame, s)
         for n in again:
             self.begun(histories[n], frame.values[n], frame.lines)
         used = {n: h for n, h in histories.items() if h.read}
@@ -92,11 +96,12 @@ class SizeLoops(PythonCalls):
             elif n in frame.values and n not in counters:
                 self.values[n] = self.after(self.values.get(n), frame.values[n], turn)
 
-    def count(self, name: str, marker: Index, t: Index, extent: Affine, frame: Any, s: ast.For) -> Array:
+    def count(self, name: str, marker: Index, steps: Steps, frame: Any, s: ast.For) -> Array:
         """Put the value that a whole number has in each turn, which grows by the same or by a linear number, into the lines of
         the turn; gives the value behind the loop."""
         first, after = self.values[name].whole, frame.values[name].whole
-        by = None if after is None else after - affine(marker)
+        t, before = steps.t, steps.extent - 1 - affine(steps.t) if steps.down else affine(steps.t)
+        by = None if after is None else put_in(after - affine(marker), {t: before})
         if by is None or marker in by.indices() or not linear(by) or (bend := slope(by, t).number) is None:
             raise self.fault(s, f"by how much '{name}' grows in each turn is not known", Advice.COUNTER)
 
@@ -109,14 +114,14 @@ class SizeLoops(PythonCalls):
                 found = self.binary(ast.Add, found, self.binary(ast.Mult, known(bend, span), pairs, s), s)
             return frame.as_whole(found, s, SUBSCRIPT)
         lines, frame.lines[:] = list(frame.lines), []
-        now: dict[Index | str, Affine] = {marker: at(affine(t))}
+        now: dict[Index | str, Affine] = {marker: at(before)}
         frame.lines += replaced(lines, now)
         for n, v in frame.values.items():
             if isinstance(v, Array) and v.opened is not None:
                 v.opened.written[:] = [put_in(x, now) for x in v.opened.written]
             elif isinstance(v, Array) and n != name and v is not self.values.get(n):
                 frame.values[n] = in_turn(v, now)
-        return whole(at(extent), self.span(s))
+        return whole(at(steps.extent), self.span(s))
 
     def after(self, before: Any, value: Any, turn: Steps) -> Any:
         """The value of a name behind a loop: that of the last turn, or a list of what all turns put there."""
@@ -188,7 +193,12 @@ class SizeLoops(PythonCalls):
     def open(self, name: str, s: ast.AST) -> bool:
         """True for an array of which elements are assigned in a loop; it gets a variable whose elements can be written."""
         value = self.values[name]
-        if value.opened is None and name in stored_elements(s) and value.items is None and value.shape:
+        o = value.opened
+        if o is not None and o.depth == len(self.steps) and (o.added or any(x.indices() for x in o.written)) and any(
+                isinstance(n, ast.Name) and n.id == name and isinstance(p, ast.Subscript) and isinstance(p.ctx, ast.Load)
+                for p in ast.walk(s) for n in ast.iter_child_nodes(p)):   # a loop before this one assigned them
+            self.values[name] = self.opened(name, Array(value.shape, value.element, loose=value.loose), s)
+        elif o is None and name in stored_elements(s) and value.items is None and value.shape:
             self.values[name] = self.opened(name, value, s)
         return self.values[name].opened is not None
 
@@ -233,6 +243,8 @@ class SizeLoops(PythonCalls):
                 o.reads -= 1
                 return o.first(subscripts)
             expression = with_leaves(expression, before)
+            for line in (x for each in self.lines for x in each.lines):   # those of this turn
+                line.values = [with_leaves(v, before) for v in line.values]
         self.lines.append(DraftLine([o.variable], [expression], span, subscripts, symbol, self.ranges(at, rest)))
         if symbol == "=":
             o.written.append(places[0])
@@ -350,7 +362,7 @@ def replaced(lines: Sequence[DraftLine | DraftLoop], by: Mapping[Index | str, Af
     found: list[DraftLine | DraftLoop] = []
     for x in lines:
         if isinstance(x, DraftLoop):
-            found.append(DraftLoop(x.step, put_in(x.low, by), put_in(x.high, by), replaced(x.body, by), x.span))
+            found.append(DraftLoop(x.step, put_in(x.low, by), put_in(x.high, by), replaced(x.body, by), x.span, x.down))
         else:
             x.values = [replaced_in(v, by) for v in x.values]
             x.subscripts = None if x.subscripts is None else tuple(put_in(p, by) for p in x.subscripts)

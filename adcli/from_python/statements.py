@@ -23,7 +23,7 @@ from adcli.from_python.values import (
     stacked,
     whole,
 )
-from adcli.lang.ir.affine import Affine, affine
+from adcli.lang.ir.affine import Affine, affine, product
 from adcli.lang.ir.errors import AdError
 from adcli.readers.draft import Ref, leaves, number
 
@@ -167,12 +167,12 @@ class PythonStatements(SizeLoops):
     def many(self, over: PythonRange, s: ast.For) -> bool:
         """Try a loop of many turns as one of the language; False where it has to be written out."""
         low, high = over.low.number, over.high.number
-        turns = 0 if low is None or high is None else len(range(low, high, over.step))
+        turns = 0 if low is None or high is None or isinstance(over.step, Affine) else len(range(low, high, over.step))
         if turns < FEW_TURNS or leaving(s.body) or returns(s.body):
             return False
         values, lines = dict(self.values), list(self.lines)
         try:
-            self.over_size(s, Indexed(affine(turns), lambda t: whole(over.low + t * over.step, self.span(s))))
+            self.over_size(s, Indexed(affine(turns), lambda t: whole(over.low + product(t, affine(over.step)), self.span(s))))
         except AdError:
             self.values.clear()
             self.values.update(values)

@@ -61,11 +61,11 @@ class KnownDict(NamedTuple):
 
 
 class PythonRange(NamedTuple):
-    """range(low, high, step)."""
+    """range(low, high, step); a step that is a size is positive."""
 
     low: Affine
     high: Affine
-    step: int
+    step: int | Affine
 
 
 class LibraryName(NamedTuple):

@@ -366,6 +366,8 @@ class DraftTree:
         if line.targets[0].whole:
             targets = [Typed(targets[0], INT32, None, line.span[1])]
         values = [self.node(v, names) for v in line.values]
+        if line.targets[0].whole and isinstance(v := values[0], Op) and v.name == "select":   # which need be no whole number
+            values = [Call("round", [v], *v.span)]
         if line.subscripts is None and line.symbol == "=" and not line.ranges and type(targets[0]) is Token:
             return Assign(targets, values, *line.span)
         subscripts = None if line.subscripts is None else [self.affine(x, line.span, names) for x in line.subscripts]

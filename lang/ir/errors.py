@@ -185,22 +185,24 @@ def together(faults: Iterable[AdError]) -> AdError:
 
 @value_record
 class Note:
-    """Something worth knowing about a program that is not an error."""
+    """Something worth knowing about a program that is not an error, at an `element` of what the place assigns."""
 
     message: str
     span: Span | None = None
     source: Source | None = None
+    element: str = ""
 
     def __str__(self) -> str:
-        return diagnostic("note", self.message, self.span, self.source)
+        return diagnostic("note", self.message, self.span, self.source, element=self.element)
 
 
-def diagnostic(kind: str, message: str, span: Span | None, source: Source | None, help: str | None = None) -> str:
+def diagnostic(kind: str, message: str, span: Span | None, source: Source | None, help: str | None = None,
+               element: str = "") -> str:
     """One diagnostic: place, kind and message, the source line with carets, help. The only shape there is. Whatever names and
     numbers are in it, it is as many lines as it seems, it can be shown, and it can be read."""
     lines = []
     if source and span:
-        source, span = source.shown(span)
+        source, span = source.shown(span, element)
     name = source and one_line(source.name)
     if source is None:
         lines.append(f"{kind}: {one_line(message)}")

@@ -47,7 +47,7 @@ OF_C: dict[str, dict[str, Any]] = {
 EVERYDAY: dict[str, dict[str, Any]] = {
     "potential": {"p_x": 1.0, "p_y": 0.5, "p_z": -1.0, "q_x": 0.3, "q_y": -0.2, "q_z": 2.0, "m1": 2e5, "m2": 3e5},
     "kinetic": {"bodies_mass": RNG.random(3), "bodies_pos": RNG.normal(size=(3, 3)), "bodies_vel": RNG.normal(size=(3, 3))},
-    "kernel": {"kind": 1, "r": 0.7}, "coefficient": {"x": 1.3, "order": 2}, "horner": {"x": 0.6}, "cube_root": {"a": 3.0},
+    "kernel": {"kind": 1, "r": 0.7}, "coefficient": {"x": 1.3, "order": 3}, "horner": {"x": 0.6}, "cube_root": {"a": 3.0},
     "rk4_step": {"y": [0.4, -0.3], "h": 0.1, "g": 9.8, "l": 1.2}, "end_effector": {"q": [0.3, -0.7, 1.1]},
     "bs_call": {"S": 1.0, "K": 1.1, "T": 0.7, "r": 0.03, "sigma": 0.3},
     "trapz": {"x": [0.1, 0.5, 1.2], "y": [2.0, 1.0, 0.5], "n": 3},
@@ -324,6 +324,27 @@ def test_what_is_refused_has_its_place_and_what_would_fit(request: pytest.Fixtur
     if request.config.getoption("--rewrite-programs"):
         golden.write_text("\n".join(said))
     assert "\n".join(said) == golden.read_text()
+
+
+MENDED = {
+    "double f(double x) { double y; if (x > 0) y = 1; else y = 0; return y * x; }": {},
+    "double f(double x) { for (int i = 0; i < 20; i++) x = x > 1e-6 ? x / 2 : x; return x; }": {},
+    "double f(int n, double x) { double s = 0; for (int i = 0; i < n; i++) s += x; return s; }": {"n": 3.0},
+    "double f(int n, double x) { while (n > 1) { n--; x *= 2; } return x; }": {"n": 3.0},
+    "double f(const double *x, const double *y) { double s = *x; const double *p = y; return s + *p; }": {},
+    "double f(int n, int m, double A[n][m]) { return A[0][0]; }": {},
+    "double f(int n, const double *x) { double s = 0; for (int i = 0; i < n; i++) { int k = 2 * i; s += x[k]; } return s; }": {},
+    "double f(int n, const double x[n]) { double r = 0; for (int i = 0; i < n; i++) r = x[i] > 1 ? x[i] : r; return r; }": {},
+    "void f(int n, const double x[n], double y[n]) { for (int i = 0; i < n; i++) y[i] = x[i] > 0 ? x[i] : 0; }": {},
+    "double f(double x) { int k = 0; k++; return x > 0 ? x * k : 0; }": {}, "void f(double x, double *y) { *y = x; }": {},
+    "double f(int k, double x) { if (k == 1) { if (x <= 0) x = 2; } return x; }": {},
+    "struct circle { double x, y; };\ndouble f(struct circle c) { return c.x; }": {}}
+"""What the helps of refusals say, done, with the point where they ask for it."""
+
+
+@pytest.mark.parametrize("text", MENDED)
+def test_what_would_fit_is_read(text: str) -> None:
+    parse_source(read(Source("f.c", text), "f", MENDED[text], {}))
 
 
 PLACES = [("physics:drag_force", "re**0.687", "pow(re, 0.687)"), ("physics:orbit_speed", "2 / r", "2 / r"),

@@ -119,6 +119,7 @@ def test_why_names_the_line_of_the_row_among_many(written):
     name = written(text := nl([f"o43 v{k}" for k in range(150)], 150, "o5 v0 n2", start=start))
     line = text.split("\n").index("C97") + 2   # its expression
     assert f"m.nl:{line}:1: in c(97), log(u) at u = x(97) = -1.0 is nan" in adcli("why", name).out
+    assert f"m.nl:{line}:1: note: log(u) at u = -1.0, k = 97 is nan" in adcli("eval", name).err
 
 
 def test_rows_of_one_shape_are_one_statement(written):

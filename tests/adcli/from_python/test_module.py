@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import scipy.special
 import scipy.stats
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.lower.frontend import parse_source
 from adcli.lang.printing.format import format_tree
 from adcli.lang.syntax.parse import parse_tree
@@ -21,6 +21,7 @@ from command import adcli, succeeds
 from sources import FOLDER, POINTS, arrays, differences, evaluated, of_jax, original, parts, program
 
 from adcli.api.function import Function, load
+from adcli.from_python.module import read
 from adcli.input.programs import read_source
 from adcli.readers.names import NAMED, definition_of, renamed, row_of
 from adcli.readers.origin import TextOrigin
@@ -78,6 +79,30 @@ def test_the_functions_of_a_library_are_those_that_it_has(library: str, tmp_path
 
 
 # ---------------------------------------------------------------- places, and what is refused
+
+X = 'x: "Float[Array, \'n\']"'
+MENDED = [
+    "f(x):\n    for i in range(20):\n        x = x if x <= 1e-6 else x / 2\n    return x",
+    "f(x, n=3):\n    return sum(x for i in range(n))",
+    f"f({X}):\n    return sum(x[i] if x[i] > 0 else 0 for i in range(len(x)))", f"f({X}, y: float):\n    return np.sum(x * y)",
+    "f(x):\n    y = 1 if x > 0 else 2\n    return y * x", "f(x):\n    return 1.0 if x > 2 else 0.0",
+    f"f({X}):\n    z = np.zeros(len(x))\n    for i in range(len(x)):\n        z[i] = x[i]\n    return z",
+    f"f({X}):\n    return np.sum(np.abs(x)) + np.max(np.abs(x))",
+    f"f({X}):\n    y = x\n    y = y.copy()\n    y[0] = 5.0\n    return y",
+    'f(A: "Float[Array, \'m n\']"):\n    return np.sqrt(np.max(np.linalg.eigvalsh(A.T @ A)))',
+    'f(A: "Float[Array, \'3 2\']"):\n    return np.concatenate([A[0:2].T, A[0:2].T]).T',
+    f"f({X}):\n    r = 0.0\n    for i in range(len(x)):\n        r = x[i] if x[i] > 1 else r\n    return r",
+    f"f({X}):\n    y = np.zeros(len(x))\n    for i in range(len(x)):\n        y[i] = x[i] if x[i] > 0 else 0\n    return y",
+    f"f({X}):\n    y = np.zeros(len(x))\n    for i in range(1, len(y)):\n        y[i] = y[i - 1] + x[i]\n    return y",
+    f"f({X}):\n    y = x.copy()\n    for i in range(len(x)):\n        z = 2 * y[i]\n        y[i] = z + z**2\n    return y",
+    f"f({X}):\n    return sum([3 * u for u in x])"]
+"""What the helps of refusals say, done."""
+
+
+@pytest.mark.parametrize("text", MENDED)
+def test_what_would_fit_is_read(text: str) -> None:
+    parse_source(read(Source("f.py", f"import numpy as np\ndef {text}\n"), "f", {}, {}))
+
 
 def test_what_is_refused_has_its_place_and_what_would_fit(request: pytest.FixtureRequest,
                                                           monkeypatch: pytest.MonkeyPatch) -> None:

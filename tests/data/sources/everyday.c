@@ -53,6 +53,8 @@ double coefficient(double x, int order)
     default:
         c = x * x;
         break;
+    case 3:
+        c = x - 1;
     }
     return c * x;
 }
