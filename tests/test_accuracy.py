@@ -13,7 +13,7 @@ from adcli.lang.ir import Primitive
 from adcli.lang.ir.special_rows import DERIVATIVES
 from adcli.lang.lower.frontend import parse
 from back_ends import values
-from one_operation import REAL, orders, program
+from one_operation import BESSEL, REAL, orders, program
 from session_seed import half
 
 MAGNITUDES = (1e-300, 1e-100, 1.1e-17, 1e-9, 1.3e-4, 0.013, 0.31, 0.71, 1 - 2 ** -10, 1 - 2 ** -40, 1 + 2 ** -40,
@@ -23,7 +23,8 @@ MODERATE = (1e-75, 1e-30, 1e-12, 1.3e-4, 0.31, 0.71, 1.0, 1 + 2 ** -40, 1.61, 7.
 """The same for several arguments: no product of a few of them leaves the range of doubles."""
 PAIRS = 12
 STATIC = {"pown": (-3, 2, 5), "polygamma": (1, 20), "dpow": ((0, 0), (1, 1)), "dxlogy": (0, 2), "derfcx": (0, 3),
-          **{name: orders(name, (0, 2)) for name in DERIVATIVES}, "dgamma_p": ((0,),)}
+          **{name: orders(name, (0, 2)) for name in DERIVATIVES}, "dgamma_p": ((0,),),
+          **dict.fromkeys({*BESSEL, "dbessel_k"} - {"bessel_k"}, ())}
 
 
 def grid(op: Primitive, names: list[str]) -> list[dict[str, float]]:

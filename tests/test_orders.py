@@ -35,7 +35,7 @@ def named(case: tuple[Primitive, tuple[int, ...], int]) -> str:
 
 def points(op: Primitive, names: list[str], values: list[float]) -> list[dict[str, float]]:
     found = list(itertools.product(values, repeat=len(names)))
-    most = 8 if op.name in SUMS else MOST
+    most = 4 if op.name in SUMS else MOST
     if len(found) > most:
         found = drawn("orders", op.name).sample(found, most)
     return [dict(zip(names, x, strict=True)) for x in found]

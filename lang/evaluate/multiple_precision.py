@@ -140,7 +140,7 @@ def lifted(name: str, bits: int) -> Callable[..., PreciseNumber]:
             return PreciseNumber(arb(FLOAT.apply(TABLE[name], at, tuple(map(Lit, at)))), bits)
         points, before = [point_of(x.value) for x in args], ctx.prec
         try:
-            for ctx.prec in (bits + 32, 2 * bits + 512, LONGEST):
+            for ctx.prec in (bits + 32, 2 * bits + 512, 8 * bits + 2048, LONGEST):
                 if (found := middle(enclosed(*points), bits)) is not None:
                     return PreciseNumber(found, bits)
         finally:

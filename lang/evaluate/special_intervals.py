@@ -202,6 +202,86 @@ def of_gamma(f: Callable[..., Any], beyond: int = 0) -> IntervalFunctionOfMany:
     return bounds
 
 
+RADIUS, NARROW = 2.0 ** -6, arb(2) ** -20
+"""The radius of circles around an order, and that of the widest balls for which sums over them are worth their while."""
+
+
+def on_circle(f: Callable[[Any], Any], most: Any, m: int) -> Callable[[Any], Any]:
+    """The m-th derivative of an analytic function by Cauchy's formula: a trapezoidal sum over a small circle, and what it may be
+    off by; `most` bounds the function on the circle of RADIUS."""
+    if m == 0:
+        return lambda a: f(acb(a)).real
+
+    def derived(a: Any) -> Any:
+        bits = 64 if a.rad() < arb(2) ** -64 else 4              # of the ratio of the two circles
+        count, ratio, before = ctx.prec // bits + m + 4, arb(2) ** bits, ctx.prec
+        ctx.prec += bits * m
+        try:
+            total, radius = acb(0), RADIUS / ratio
+            for k in range(count):
+                total += f(a + radius * (acb(2 * k) / count).exp_pi_i()) * (acb(-2 * k * m) / count).exp_pi_i()
+            return (total.real / count + arb(0, (most / (ratio ** count - 1)).upper())) / radius ** m * factorial(m)
+        finally:
+            ctx.prec = before
+    return derived
+
+
+def k_of_order(nu: Any, x: Any, scaled: bool) -> Any:
+    """K, or exp(x)·K. Beside whole orders, where Arb loses digits, it is that of the whole order, within 2·|δ|·K of the order
+    above, which bounds the integral of t·cosh(νt)·exp(−x·cosh(t))."""
+    whole = arb(nu.real.mid().floor()) if (nu.real.mid() - nu.real.mid().floor()) < 0.5 else arb(nu.real.mid().ceil())
+    off = abs(nu - whole).upper()
+    if not 0 < off < arb(2) ** (8 - ctx.prec):
+        return acb(x).bessel_k(nu, scaled=scaled)
+    most = 2 * off * acb(x).bessel_k(acb(abs(whole) + 1), scaled=scaled).real.upper()
+    return acb(x).bessel_k(acb(whole), scaled=scaled) + acb(arb(0, most), arb(0, most))
+
+
+def bessel_k(scaled: bool) -> Callable[[int, int], Callable[..., Any]]:
+    """The derivatives of K, or of exp(x)·K: m times by the order, by whose real part |K| is bounded, and n times by x (NIST
+    Digital Library of Mathematical Functions, 10.29.5)."""
+    def partial(m: int, n: int) -> Callable[..., Any]:
+        def f(nu: Any, x: Any) -> Any:
+            def by_argument(s: Any) -> Any:
+                return sum((comb(n, i) * (-1) ** i / arb(2) ** i * comb(i, j) * k_of_order(s - i + 2 * j, x, scaled)
+                            for i in (range(n + 1) if scaled else (n,)) for j in range(i + 1)), acb(0))
+            most = acb(x).bessel_k(acb(abs(nu) + n + RADIUS), scaled=scaled).real * 2 ** n
+            if m % 2 and abs(nu) < arb(2) ** (-ctx.prec // 2):       # even in the order
+                return nu * on_circle(by_argument, most, m + 1)(nu.union(arb(0)))
+            return on_circle(by_argument, most, m)(nu)
+        return f
+    return partial
+
+
+def of_bessel(partial: Callable[[int, int], Callable[..., Any]],
+              logarithm: bool = False) -> Callable[..., IntervalFunctionOfMany]:
+    """A row of derivatives of a Bessel function, or of its logarithm, for positive arguments."""
+    def of_logarithm(m: int, n: int) -> Callable[..., Any]:
+        from adcli.lang.formulas.bessel import cumulant
+
+        def f(nu: Any, x: Any) -> Any:
+            total = partial(0, 0)(nu, x)
+            return cumulant(m, n, lambda i, j: partial(i, j)(nu, x) / total) if m + n else total.log()
+        return f
+
+    def row(m: int, n: int) -> IntervalFunctionOfMany:
+        f = (of_logarithm if logarithm else partial)(m, n)
+
+        def bounds(nu: Interval, x: Interval) -> Interval:
+            if not (nu.bounded and x.bounded):
+                return UNDEFINED
+            if x.hi < 0:
+                return EMPTY
+            if x.lo <= 0 or x.hi > FAR or nu.hi > FAR or nu.lo < -FAR:
+                return infinity((-1) ** n * INF) if x.thin and x.lo == 0 and m == 0 else UNDEFINED
+            if m % 2 and nu.thin and nu.lo == 0:
+                return Interval(ZERO, ZERO)
+            wide = max(nu.ball().rad(), x.ball().rad()) > NARROW if m + logarithm else False
+            return UNDEFINED if wide else enclosed(f(nu.ball(), x.ball()))
+        return bounds
+    return row
+
+
 def below_zero_too(right: IntervalFunction, left: IntervalFunction, between: Interval) -> IntervalFunction:
     """A function that is one thing on the right of 0 and another on the left, with a pole `between`."""
     return lambda x: right(x) if x.lo > 0 else left(x) if x.hi < 0 else between if x.thin else UNDEFINED
@@ -225,3 +305,6 @@ SPECIAL: dict[str, IntervalFunctionOfMany] = {
     "dgamma_p": with_orders(lambda m: of_gamma(gamma_tail(False, m)), (2,)),
     "gamma_density": with_orders(lambda m, n: of_gamma(gamma_density(m, n), n + 1), (2, 3)),
 }
+for _name, _row in {"bessel_k": of_bessel(bessel_k(False)), "bessel_ke": of_bessel(bessel_k(True)),
+                    "log_bessel_k": of_bessel(bessel_k(False), logarithm=True)}.items():
+    SPECIAL |= {_name: _row(0, 0), f"d{_name}": with_orders(_row, (2, 3))}

@@ -69,6 +69,7 @@ def enter(row: Callable[..., Fn], table: Table) -> None:
     lbeta_rows(row, op)
     inverse_rows(row, op)
     incomplete_gamma_rows(row, op)
+    bessel_rows(row, op)
 
 
 def lbeta_rows(row: Callable[..., Fn], op: TableOperations) -> None:
@@ -133,3 +134,23 @@ def incomplete_gamma_rows(row: Callable[..., Fn], op: TableOperations) -> None:
         value=lambda a, x: tail(False, 0, a, x, op), about="regularized lower incomplete gamma function", **columns)
     row("gamma_q", "rr>r", lambda t, z, a, x: -(t * partial(a, x, 1)), lambda t, z, a, x: -(t * density(a, x, 0, 0)),
         value=lambda a, x: tail(True, 0, a, x, op), about="regularized upper incomplete gamma function", vanishes=True, **columns)
+
+
+def bessel_rows(row: Callable[..., Fn], op: TableOperations) -> None:
+    """Bessel functions, their products with exponentials and their logarithms, each with all of its derivatives."""
+    def surface(name: str, value: Callable[..., Any], about: str, **columns: Any) -> None:
+        derived, domain = f"d{name}", ((0.1, 4.0), (0.1, 4.0))
+        DERIVATIVES.append(derived)
+        partial: Fn = row(derived, "rrrr>r", lambda t, z, nu, x, m, n: t * partial(nu, x, order(m) + 1, order(n)),
+                          lambda t, z, nu, x, m, n: t * partial(nu, x, order(m), order(n) + 1), None, None, static=(2, 3),
+                          domain=(*domain, ORDERS, ORDERS), args="nu, x, m, n", saturates=True,
+                          value=lambda nu, x, m, n: value(order(m), order(n), nu, x, op),
+                          about=f"derivative of {name}(nu, x), m times by nu and n times by x", **columns)
+        row(name, "rr>r", lambda t, z, nu, x: t * partial(nu, x, 1, 0), lambda t, z, nu, x: t * partial(nu, x, 0, 1),
+            domain=domain, args="nu, x", saturates=True, value=lambda nu, x: value(0, 0, nu, x, op), about=about, **columns)
+
+    k, second = formula("bessel:k"), "modified Bessel function of the second kind"
+    columns: dict[str, Any] = {"defined": "x > 0", "status": (Status(POLE, lambda z, nu, x, *orders: x == 0, nan=True),)}
+    surface("bessel_k", lambda *args: k(False, *args), second, **columns)
+    surface("bessel_ke", lambda *args: k(True, *args), f"exp(x) times the {second}", **columns)
+    surface("log_bessel_k", formula("bessel:log_k"), f"logarithm of the {second}", **columns)

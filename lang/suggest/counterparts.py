@@ -247,6 +247,12 @@ EXPRESSIONS = defined("""
     pgamma(x, a, b) = gamma_p(a, b * x)
     pchisq chi2cdf(x, n) = gamma_p(n / 2, x / 2)
     ppois poisscdf(n, m) = gamma_q(floor(n) + 1, m)
+    kv kn besselk modified_bessel_second_kind(nu, x) = bessel_k(nu, x)
+    kve besselkx(nu, x) = bessel_ke(nu, x)
+    k0 modified_bessel_k0(x) = bessel_k(0, x)
+    k1 modified_bessel_k1(x) = bessel_k(1, x)
+    k0e scaled_modified_bessel_k0(x) = bessel_ke(0, x)
+    k1e scaled_modified_bessel_k1(x) = bessel_ke(1, x)
     exp1 e1(x) = expint_e1(x)
     expi ei expinti expintegralei(x) = expint_ei(x)
     expint(x) = expint_e1(x) | in MATLAB and Julia ; expint_ei(x) | in C++
@@ -319,7 +325,7 @@ EXAMPLES = listed("""
 NONE_HERE = words("""
     any all map cross integral integrate quad quadgk odeint solve_ivp ode45 median cov quantile percentile unwrap nan_to_num
     divmod random rand randn dirac erfi dawsn expn li zeta gammainc gammaincc betainc j0 j1 jn jv jve y0 y1 yn yv i0 i1 i0e
-    i1e iv ive k0 k1 kv kve besselj bessely besseli besselk airy ellipk ellipe ellipkinc ellipeinc sici spence polylog struve
+    i1e iv ive besselj bessely besseli airy ellipk ellipe ellipkinc ellipeinc sici spence polylog struve
     hyp1f1 hyp2f1 fresnel wofz owens_t
 """)
 """Functions that have no counterpart and are no mistyped name of another."""

@@ -11,7 +11,7 @@ from adcli.lang.ir import Lit
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import meant
 from adcli.lang.ir.special_functions import reflected
-from flint import arb, ctx
+from flint import acb, arb, ctx
 
 _divide = FLOAT.functions["div"]
 
@@ -25,18 +25,32 @@ def of_arb(x: Any) -> Any:
     return (-1) ** sign * arb(int(mantissa)) * arb(2) ** int(exponent)
 
 
-def by_arb(f: Callable[[Any], Any], a: Any, m: int, plain: bool, mp: Any) -> Any:
-    """The m-th derivative of f at a, or for m = 0 its value; unless it is `plain` that of 1 − f."""
-    before, ctx.prec = ctx.prec, (m + 3) * (mp.prec + 40) + 400
+def difference(f: Callable[[Any], Any], at: Any, m: int, step: Any) -> Any:
+    return sum(((-1) ** (m - k) * math.comb(m, k) * f(at + (k - m / 2) * step) for k in range(m + 1)), arb(0)) / step ** m
+
+
+def by_arb(f: Callable[[Any], Any], a: Any, m: int, plain: bool, mp: Any, more: int = 0) -> Any:
+    """The m-th derivative of f at a, or for m = 0 its value; unless it is `plain` that of 1 − f. f takes `more` differences."""
+    before, ctx.prec = ctx.prec, (m + more + 3) * (mp.prec + 40) + 400
     try:
-        at, step = of_arb(a), arb(2) ** (-mp.prec - 20)
-        value = sum(((-1) ** (m - k) * math.comb(m, k) * f(at + (k - m / 2) * step) for k in range(m + 1)), arb(0)) / step ** m
+        for _ in range(3):
+            value = difference(f, of_arb(a), m, arb(2) ** (-mp.prec - 20))
+            if value.rel_accuracy_bits() > mp.prec:
+                break
+            ctx.prec *= 2
         value = value if plain else (arb(1) if m == 0 else arb(0)) - value
         middle = value.mid()
         mantissa, exponent = middle.man_exp()
         return mp.ldexp(mp.mpf(int(mantissa)), int(exponent)) if middle.is_finite() else mp.nan
     finally:
         ctx.prec = before
+
+
+BESSEL: dict[str, Callable[[Any, Any], Any]] = {
+    "bessel_k": lambda nu, x: acb(x).bessel_k(acb(nu)).real,
+    "bessel_ke": lambda nu, x: acb(x).bessel_k(acb(nu), scaled=True).real,
+    "log_bessel_k": lambda nu, x: acb(x).bessel_k(acb(nu)).real.log()}
+"""Bessel functions of Arb."""
 
 
 @cache
@@ -253,6 +267,20 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
         return by_arb(lambda s: sum((-1) ** (int(n) - j) * math.comb(int(n), j) * of_arb(x) ** (s - 1 - j) * (-of_arb(x)).exp()
                                     * (s - j).rgamma() for j in range(int(n) + 1)), a, int(m), True, mp)
 
+    def bessel(name: str) -> Callable[..., Any]:
+        """A Bessel function, or a derivative, by differences with Arb; outside its domain, and far out, as floats have it."""
+        def value(nu: Any, x: Any, m: Any = 0, n: Any = 0) -> Any:
+            m, n = int(m), int(n)
+            if not (mp.isfinite(nu) and mp.isfinite(x) and x > 0 and near(nu, x, bits=20)):
+                at = [float(nu), float(x), float(m), float(n)]
+                return mp.mpf(FLOAT.apply(TABLE[f"d{name}"], at, tuple(map(Lit, at))))
+            if m % 2 and not nu:
+                return mp.zero
+            step = arb(2) ** (mp.mag(x) - mp.prec - 20)
+            return by_arb(lambda s: difference(lambda z: BESSEL[name](s, z), of_arb(x), n, step), nu, m, True, mp, n)
+        return value
+
+    functions |= {d + name: real(bessel(name)) for name in BESSEL for d in ("", "d")}
     functions |= {"gamma_p": real(lambda a, x: gamma_tail(a, x, 0, False)),
                   "gamma_q": real(lambda a, x: gamma_tail(a, x, 0, True)),
                   "dgamma_p": real(lambda a, x, m: gamma_tail(a, x, m, False)), "gamma_density": real(gamma_density)}

@@ -15,6 +15,7 @@ from adcli.lang.ir import Program
 from adcli.lang.ir.primitives import TABLE
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
+from one_operation import BESSEL
 
 TERNARY, OR, AND, NOT, COMPARISON, SUM, PRODUCT, UNARY, POWER, ATOM = range(10)
 BINARY = {"or": (("or", "||"), OR, OR, AND), "and": (("and", "&&"), AND, AND, NOT),
@@ -35,7 +36,8 @@ ARITY = {"square": (1, 1), "recip": (1, 1), "rsqrt": (1, 1), "negate": (1, 1),
 
 WITH_ORDERS = {"polygamma": "nx", "dpow": "xxnn", "dxlogy": "xxn", "derfcx": "xn",
                "dsinc": "xn", "dexprel": "xn", "polygamma_gap": "nnxx",
-               "dgamma_p": "xxn", "gamma_density": "xxnn"}
+               "dgamma_p": "xxn", "gamma_density": "xxnn",
+               **{f"d{name}": "xxnn" for name in BESSEL}}
 """Functions of real arguments and of constants that say how often something is differentiated."""
 
 NAMES = ("x", "y", "z", "v", "w", "a", "dx", "d_dv", "d_dx", "x1", "x2", "i1", "i2", "dv", "dv_dx", "d2v_dx_dx", "v_1", "pi",

@@ -11,6 +11,7 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from command import succeeds
+from one_operation import BESSEL
 
 EXTREME = (1e-320, 1e-300, 1e-200, 1e-9, 0.5, 1.0, 2.0, 30.0, 190.5, 750.0, 1e4, 1e160, 1e300)
 POINTS = tuple(sorted({-x for x in EXTREME} | set(EXTREME)))
@@ -24,7 +25,8 @@ CALLS = {"polygamma": ["polygamma(1, x)", "polygamma(2, x)", "polygamma(100, x)"
          "dpow": ["dpow(x, y, 1, 0)", "dpow(x, y, 0, 1)", "dpow(x, y, 2, 1)"], "dxlogy": ["dxlogy(x, y, 0)", "dxlogy(x, y, 1)"],
          "derfcx": ["derfcx(x, 0)", "derfcx(x, 1)"], "dsinc": ["dsinc(x, 1)"], "dexprel": ["dexprel(x, 1)"],
          "polygamma_gap": ["polygamma_gap(0, 0, x, y)"], "dgamma_p": ["dgamma_p(x, y, 1)"],
-         "gamma_density": ["gamma_density(x, y, 0, 1)", "gamma_density(x, y, 1, 0)"]}
+         "gamma_density": ["gamma_density(x, y, 0, 1)", "gamma_density(x, y, 1, 0)"],
+         **{f"d{name}": [f"d{name}(x, y, 0, 1)", f"d{name}(x, y, 1, 0)"] for name in BESSEL}}
 
 
 def calls(op):

@@ -1,0 +1,131 @@
+"""Modified Bessel functions of the second kind with their derivatives by order and argument.
+
+K is half the integral of exp(ν·t − x·cosh(t)) over all t (NIST Digital Library of Mathematical Functions, 10.32.9), so its
+derivatives are moments of t and of −cosh(t), and those of its logarithm are joint cumulants of the two. Exponents are taken
+relative to their largest, at sinh(t) = ν/x.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from adcli.lang.formulas.incomplete_gamma import beyond_linear
+from adcli.lang.formulas.quadrature import gauss_legendre
+
+NODES = 72
+FLAT = 2.0
+"""Lengths in t beyond which nodes lie wider, away from where the integrand falls."""
+EXPONENT = 45.0
+"""Integrands are summed to where they have fallen by exp(−EXPONENT)."""
+LONGEST = 700.0
+"""Lengths in t that are not exceeded."""
+LARGE = 1000.0
+"""Orders from which on ((ν + √(ν² + x²))/x)**ν may be out of range where the function is not."""
+
+
+class Saddle:
+    """The largest value of ν·t − x·cosh(t) for positive numbers: `top`, the t that has it, and `root`, √(ν² + x²)."""
+
+    def __init__(self, order: Any, x: Any, op: Any) -> None:
+        self.order, self.x, self.op = order, x, op
+        self.root, ratio = op.hypot(order, x), order / x
+        self.unit = op.min(x, 1)
+        self.top = op.select(ratio < math.inf, op.asinh(ratio), op.log(order) - op.log(x) + math.log(2))
+
+    def exponential(self, scaled: bool) -> Any:
+        """exp(ν·t − x·cosh(t)) there, or with `scaled` exp(x) times that."""
+        order, op = self.order, self.op
+        rest = order * (order / (self.root + self.x))             # √(ν² + x²) − x
+        ratio, small = (order + self.root) / self.x, order < LARGE
+        power = op.select(small & (ratio < math.inf), op.pow(ratio, order / 4), op.exp(order * self.top / 4))
+        fallen = op.exp(-rest / 4) if scaled else op.exp(-rest / 4) * op.exp(-self.x / 4)
+        exponent = (order * self.top - rest) - (0 if scaled else self.x)
+        return op.pown(op.select(small, power * fallen, op.exp(exponent / 4)), 4)
+
+    def width_above(self) -> Any:
+        return 2 * self.op.asinh(math.sqrt(EXPONENT / 2) / self.op.sqrt(self.root))
+
+    def width_below(self) -> Any:
+        op = self.op
+        spread = op.sqrt(EXPONENT * EXPONENT + 8 * EXPONENT * self.order)
+        curved = 2 * op.asinh(math.sqrt(EXPONENT / 2) * op.sqrt(self.root + self.order) / self.x)
+        return op.min(op.min(curved, (EXPONENT + spread) / (2 * self.order)), op.min(self.top, LONGEST))
+
+
+def k_moment(m: int, n: int, saddle: Saddle, mean: Any, centre: Any) -> Any:
+    """Half the integral of (t − mean)**m·(centre + u·(1 − cosh(t)))**n over all t, u = min(x, 1), with the integrand of K over
+    its largest value."""
+    op, order, x, top = saddle.op, saddle.order, saddle.x, saddle.top
+    widest = saddle if n == 0 else Saddle(order + n, x, op)
+    above = widest.width_above() + (widest.top - top)
+    angle = op.asinh((above + saddle.width_below()) / FLAT)
+    gap = x * (x / (saddle.root + order))
+
+    def term(y: Any, weight: Any, angle: Any, above: Any, top: Any, order: Any, gap: Any, mean: Any, centre: Any,
+             u: Any) -> Any:
+        v = above - FLAT * op.sinh(angle * y)
+        t, half = top + v, op.sinh(v / 2)
+        right, left = op.pown(t - mean, m), op.pown(t + mean, m) * (-1.0) ** m
+        both = (right + left) + left * op.expm1(-2 * order * t)
+        rise = op.sinh(t / 2)
+        fallen = op.exp(-(2 * gap * half * half + order * beyond_linear(v, op)))
+        return weight * op.cosh(angle * y) * fallen * both * op.pown(centre - 2 * u * rise * rise, n)
+    total = op.table_sum(f"bessel_k_{m}_{n}", gauss_legendre(NODES), term, angle, above, top, order, gap, mean, centre,
+                         saddle.unit)
+    return total * angle * (FLAT / 2)
+
+
+def k(scaled: bool, m: int, n: int, nu: Any, x: Any, op: Any) -> Any:
+    """K, m times by ν and n times by x; `scaled`, of exp(x)·K."""
+    saddle, zero = inside(nu, x, op)
+    moment = k_moment(m, n, saddle, zero, zero if scaled else -saddle.unit)
+    return at_ends(m, n, moment * saddle.exponential(scaled), 0.0, nu, x, saddle)
+
+
+def log_k(m: int, n: int, nu: Any, x: Any, op: Any) -> Any:
+    """log(K), m times by ν and n times by x."""
+    saddle, zero = inside(nu, x, op)
+    total = k_moment(0, 0, saddle, zero, zero)
+    if m + n == 0:
+        value = op.log(total) + (saddle.order * saddle.top - saddle.root)
+        return at_ends(0, 0, value, -math.inf, nu, x, saddle)
+    mean = k_moment(1, 0, saddle, zero, zero) / total if m else zero
+    centre = k_moment(0, 1, saddle, zero, zero) / total if n else zero
+    if m + n == 1:
+        value = mean if m else centre - saddle.unit
+    else:
+        value = cumulant(m, n, lambda i, j: k_moment(i, j, saddle, mean, -centre) / total if i + j > 1 else None)
+    return at_ends(m, n, value, -1.0 if (m, n) == (0, 1) else 0.0, nu, x, saddle)
+
+
+def cumulant(m: int, n: int, moment: Callable[[int, int], Any]) -> Any:
+    """A joint cumulant of two variables, of their moments; the first ones may be None, for 0."""
+    moment = cache(moment)
+
+    @cache
+    def found(m: int, n: int) -> Any:
+        value = moment(m, n)
+        for i in range(max(m, 1)):
+            for j in range(n + (m > 0)):
+                if i + j > 0 and (lesser := moment(i, j)) is not None and (rest := found(m - i, n - j)) is not None:
+                    value = value - (math.comb(m - 1, i) * math.comb(n, j) if m else math.comb(n - 1, j)) * lesser * rest
+        return value
+    return found(m, n)
+
+
+def inside(nu: Any, x: Any, op: Any) -> tuple[Saddle, Any]:
+    """The saddle, for arguments in the domain, and 0."""
+    order = op.abs(nu)
+    return Saddle(op.select(order < math.inf, order, 0), op.select((x > 0) & (x < math.inf), x, 1), op), order * 0
+
+
+def at_ends(m: int, n: int, value: Any, far: float, nu: Any, x: Any, saddle: Saddle) -> Any:
+    """The value over min(x, 1)ⁿ with the sign of the order; those for infinite arguments, at 0 and outside the domain."""
+    op = saddle.op
+    for _ in range(n):
+        value = value / saddle.unit
+    value = op.select(nu < 0, -value, value) if m % 2 else value
+    ends = op.select(x == 0, (-1.0) ** n * math.inf if m == 0 else math.nan, op.select(x == math.inf, far, math.nan))
+    return op.select(op.abs(nu) < math.inf, op.select((x > 0) & (x < math.inf), value, ends), math.nan)
