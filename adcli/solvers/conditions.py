@@ -221,6 +221,7 @@ def condition_program(text: str, values: Mapping[str, Atom]) -> Program:
             unknown = re.search(r"no value '(\w+)'", fault.message)
             fault.help = (unknown and nearest(unknown[1], list(values))) or "make it an output of the program, and name that"
             fault.fix = None
+        fault.help = fault.help and fault.help.replace("write subject to ", "write ")
         raise
     if other := next((p.name for p in made.params if p.name not in values), None):
         raise AdError(f"'{text.strip()}': no value '{other}' in the program",

@@ -171,16 +171,12 @@ class VectorFunction(Components, ABC):
 def moved_inputs(program: Program, order: Sequence[str] | None, fixed: Mapping[str, Any]) -> list[str]:
     """The inputs that are components of the vector: those in `order`, by default all but params that are not `fixed`."""
     known = inputs_to_differentiate(program, order if order is not None else None)
-    inputs_to_differentiate(program, [name for name in fixed if not is_integer(program, name)])
+    inputs_to_differentiate(program, [*fixed.keys() - {p.name for p in program.params if p.var.integer}])
     if order is None:
         return [name for name in known if name not in fixed]
     if (twice := repeated([*fixed, *order])) is not None:
         raise AdError(f"input '{twice}' is given twice")
     return known
-
-
-def is_integer(program: Program, name: str) -> bool:
-    return any(p.name == name and p.var.integer for p in program.params)
 
 
 # ---------------------------------------------------------------- scalars

@@ -195,19 +195,14 @@ def advice(problem: Problem, solver: str) -> str | None:
     return f"note: {size} may take SciPy's solvers minutes\nhelp: {install(PACKAGES['pounce'][1])}, for an interior-point method"
 
 
+@quiet_scipy("minimize")
 def minimize(problem: Problem, solver: str = "auto", watch: Watch = lambda *state: None) -> Optimum:
     """The best that the solvers find from the start, which is moved into the bounds."""
-    with quiet_scipy("minimize"):
-        return minimized(problem, solver, watch)
-
-
-def minimized(problem: Problem, solver: str, watch: Watch) -> Optimum:
-    """Implementation, with the warnings of NumPy and SciPy off."""
     x0 = np.clip(problem.start, problem.bounds.low, problem.bounds.high)
     e = Evaluations(problem, x0, watch)
     y0 = x0 / e.scale
     if not (np.isfinite(e.values(y0)).all() and np.isfinite(e.g(y0)).all()):
-        return finished(e, judgement(e, y0, np.maximum(np.abs(y0), 1.0), None), solver, 0, "the start", x0)
+        return finished(e, judgement(e, y0, None), solver, 0, "the start", x0)
     best: tuple[Assessment, str, int, str] | None = None
     for name in candidates(problem, solver):
         if name in PACKAGES and solver_module(name) is None:
@@ -236,11 +231,12 @@ def ended(e: Evaluations, name: str, y0: Vector) -> tuple[Assessment, str, int, 
     except GIVEN_UP as error:
         end = SolverEnd(y0, 0, str(error))
     y = np.clip(end.y if np.isfinite(end.y).all() else y0, e.bounds.low, e.bounds.high)
-    return judgement(e, y, np.maximum(np.abs(y), 1.0), end.pulls), name, end.iterations, end.message
+    return judgement(e, y, end.pulls), name, end.iterations, end.message
 
 
-def judgement(e: Evaluations, y: Vector, size: Vector, pulls: tuple[Vector, Vector] | None) -> Assessment:
+def judgement(e: Evaluations, y: Vector, pulls: tuple[Vector, Vector] | None) -> Assessment:
     """Assessment of a point, or a better one near by."""
+    size = np.maximum(np.abs(y), 1.0)
     found = judged(e.derivatives, y, e.bounds, size, pulls)
     if found.verdict != FLAT or e.large:
         return found

@@ -9,7 +9,6 @@ over that distance by as much as itself tells nothing of the solution: at a doub
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from adcli.numerics.linear import (
-    Operator,
     Square,
     condition,
     leading,
@@ -165,23 +163,14 @@ def least(here: Solution, small: bool, size: Vector) -> Solution:
     """Verdict with more equations than unknowns: a solution, or where the sum of squares is least."""
     j, r = here.jacobian, here.residual
     scale = 1 / np.sqrt((j.T @ j).diagonal())
-    inverse = positive(scaled(slope(here.system, here.x), scale, scale))
-    if inverse is None:   # no minimum: the step of Gauss and Newton leads on
+    matrix = scaled(slope(here.system, here.x), scale, scale)
+    inverse = factors(matrix)
+    shown = SINGULAR * float(np.max(abs(matrix).sum(axis=1)))
+    if inverse is None or least_eigenvalue(inverse, len(scale)) <= shown:   # no minimum: Gauss and Newton lead on
         return replace(here, verdict=NOT_CONVERGED, step=-least_squares(j, r))
     step = -scale * inverse(scale * (j.T @ r))
     near = length(replace(here, step=step), size) <= STEP
     return replace(here, verdict=SOLUTION if small and near else LEAST_SQUARES if near else NOT_CONVERGED, step=step)
-
-
-def positive(matrix: Any) -> Operator | None:
-    """The inverse of a symmetric matrix that is positive definite beyond rounding, else None."""
-    if isinstance(matrix, np.ndarray):
-        values, vectors = np.linalg.eigh(matrix)
-        shown = values[0] > SINGULAR * np.max(np.abs(values))
-        return (lambda right: vectors @ ((vectors.T @ right) / values)) if shown else None
-    inverse = factors(matrix)
-    shown = inverse is not None and least_eigenvalue(inverse, matrix.shape[0]) > SINGULAR * float(abs(matrix).sum(axis=1).max())
-    return inverse if shown else None
 
 
 def certain(found: Solution) -> Solution:
@@ -201,17 +190,9 @@ def certain(found: Solution) -> Solution:
         return replace(found, verdict=SINGULAR_SOLUTION)
     beyond = np.abs(x + found.step - found.system.inside(x + found.step))
     outside = np.flatnonzero(beyond > 4 * np.spacing(np.abs(x)))
-    room = (float(np.abs(inverse.transposed(e)) @ error) for e in units(outside, len(x)))
+    room = (float(np.abs(inverse.transposed(np.where(np.arange(len(x)) == i, 1.0, 0.0))) @ error) for i in outside)
     sure = all(beyond[i] <= far + 4 * np.spacing(abs(x[i])) for i, far in zip(outside, room, strict=True))
     return found if sure else replace(found, verdict=NOT_CONVERGED)
-
-
-def units(where: Vector, n: int) -> Iterator[Vector]:
-    """Unit vectors of n components."""
-    for i in where:
-        unit = np.zeros(n)
-        unit[i] = 1.0
-        yield unit
 
 
 def reached(inverse: Square, error: Vector, size: Vector) -> tuple[Vector, Vector]:

@@ -115,14 +115,9 @@ class Sequel:
 
 # ---------------------------------------------------------------- the way there
 
+@quiet_scipy("solve")
 def solve(system: System) -> Solution:
     """A solution from the start; where none is found, the point with the least residuals."""
-    with quiet_scipy("solve"):
-        return solved(system)
-
-
-def solved(system: System) -> Solution:
-    """Implementation, with the warnings of NumPy and SciPy off."""
     best = begun = judged(system, system.start, "the start", 0)
     square = len(begun.residual) == system.function.n
     if begun.verdict == NOT_FINITE and not system.ranged:

@@ -1,7 +1,7 @@
 """Report of a solution: the unknowns, their derivatives by the other inputs, and what has been checked."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
@@ -169,14 +169,10 @@ def as_csv(told: Iterable[SolveReport], number: Number) -> Iterator[str]:
         known = np.asarray(others.pack(one.at))[n:]
         whole = {name: x for name, x in one.at.items() if np.ndim(x) == 0 and np.asarray(x).dtype.kind == "i"}
         if i == 0:
-            rate_names = partials(f.components, [*compress(others.components[n:], rated)])
+            rate_names = [partial_name(x, (p,)) for x in f.components for p in compress(others.components[n:], rated)]
             yield csv_text([*whole, *others.components[n:], *f.components, *rate_names, "residual", "verdict"])
         rates = np.full(n * int(rated.sum()), np.nan) if found is None else found.ravel()
         numbers = (number(float(x)) for x in (*known, *one.solution.x, *rates, one.solution.norm))
         yield csv_text([*(str(int(x)) for x in whole.values()), *numbers, one.verdict])
-
-
-def partials(unknowns: Sequence[str], others: Sequence[str]) -> list[str]:
-    return [partial_name(x, (p,)) for x in unknowns for p in others]
 
 

@@ -143,12 +143,6 @@ class TensorVectorFunction(VectorFunction):
         self.output_shapes = [np.shape(found[name]) for name in self.outputs]
         return flat(found, self.outputs)
 
-    def split(self, x: Vector, v: Vector) -> list[Any]:
-        """A vector like that of the outputs in pieces."""
-        shapes = self.shapes_of_outputs(x)
-        ends = np.cumsum(self.output_sizes(x))[:-1]
-        return [part.reshape(s) for part, s in zip(np.split(np.asarray(v, dtype=np.float64), ends), shapes, strict=True)]
-
     def vjp(self, x: Vector, v: Vector) -> tuple[Vector, Vector]:
         """The outputs, and the Jacobian transposed times v."""
         code, cotangents, adjoints = self.reverse
@@ -202,7 +196,8 @@ class TensorVectorFunction(VectorFunction):
 
     def weights(self, x: Vector, v: Vector) -> list[Any]:
         """Weights of the outputs, each in its shape."""
-        return [part if part.shape else float(part) for part in self.split(x, v)]
+        parts = np.split(np.asarray(v, dtype=np.float64), np.cumsum(self.output_sizes(x))[:-1])
+        return [part.reshape(s) if s else float(part[0]) for part, s in zip(parts, self.shapes_of_outputs(x), strict=True)]
 
 
 class RepeatedTerms(ScalarVectorFunction):
@@ -284,7 +279,11 @@ class SparseMatrix:
         """The numbers of the entries in these places."""
         if not isinstance(places.source, tuple):
             return self.by_statements.numbers(places, point, weights if self.kind == "hessian" else ())
-        f = self.vector = self.vector.elsewhere(point) if self.vector else self.first(point)
+        if self.vector is None:
+            fixed = {p.name: point[p.name] for p in self.program.params if p.name not in self.names}
+            shapes = [np.shape(point[name]) for name in self.names]
+            self.vector = TensorVectorFunction(self.program, self.names, fixed, shapes, self.precision, self.fast)
+        f = self.vector = self.vector.elsewhere(point)
         reading, order = places.source
         x, v = f.pack(point), np.concatenate([np.ravel(w) for w in weights])
         if self.kind == "hessian":
@@ -313,8 +312,3 @@ class SparseMatrix:
         order = np.lexsort((j, i))
         return EntryPlaces((len(matrix.rows), len(matrix.columns)), i[order], j[order], (reading, order), self.kind == "hessian",
                            sweeps=1 + int(reading.colours.max(initial=-1)))
-
-    def first(self, point: Mapping[str, Any]) -> TensorVectorFunction:
-        fixed = {p.name: point[p.name] for p in self.program.params if p.name not in self.names}
-        shapes = [np.shape(point[name]) for name in self.names]
-        return TensorVectorFunction(self.program, self.names, fixed, shapes, self.precision, self.fast)
