@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SIGN = re.compile(r"±|\+-|\+/-")
 EXPANDED = re.compile(r"\s*([\d.eE+-]+)\s*(%?)[\s(;]*k\s*=\s*(\d+\.?\d*)\s*\)?\s*", re.ASCII)
 """An expanded uncertainty with its coverage factor, behind ±: 0.1 (k=2)."""
-CONCISE = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?\((\d+|\d*\.\d+|\d+\.)\)([eE][+-]?\d+)?", re.ASCII)
+CONCISE = re.compile(r"([+-]?)(\d*(?:_\d{3})*)(?:\.(\d*))?\((\d+|\d*\.\d+|\d+\.)\)([eE][+-]?\d+)?", re.ASCII)
 """1.23(4), an uncertainty in units of the last digit; with a point of its own, 12.0(1.2), as it stands (JCGM 100, 7.2.2)."""
 TAIL = re.compile(r"~\s*([^\W\d]\w*\s*(?:\([^()]*\))?)\s*$")
 """A distribution behind the name of a file, which may have a ~ itself."""
