@@ -170,7 +170,7 @@ REFERENCES: dict[tuple[str, int], Any] = {
     **of("pgamma", lambda x, a, b: special.gammainc(a, b * x), POSITIVE, POSITIVE, POSITIVE),
     **of("pchisq chi2cdf", lambda x, n: special.chdtr(n, x), POSITIVE, POSITIVE),
     **of("ppois poisscdf", special.pdtr, COUNTS, POSITIVE),
-    **of("kv kn besselk modified_bessel_second_kind", special.kv, COUNTS, POSITIVE),
+    **of("kv besselk modified_bessel_second_kind", special.kv, COUNTS, POSITIVE),
     **of("kve besselkx", special.kve, COUNTS, POSITIVE),
     **of("k0 modified_bessel_k0", special.k0, POSITIVE), **of("k1 modified_bessel_k1", special.k1, POSITIVE),
     **of("k0e scaled_modified_bessel_k0", special.k0e, POSITIVE), **of("k1e scaled_modified_bessel_k1", special.k1e, POSITIVE),
