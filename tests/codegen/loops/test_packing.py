@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from adcli.codegen.modules import plans
 from adcli.codegen.modules.runtime import TensorKernel, compile_tensors
-from adcli.codegen.nests import schedule_search, steps
+from adcli.codegen.nests import steps
+from adcli.codegen.schedules import search
 from adcli.codegen.schedules.schedule import Schedule
 from adcli.lang.lower.frontend import parse
 from adcli.lang.operations.precision import DOUBLE, SINGLE, Precision
@@ -33,7 +34,7 @@ output h
 def copied(monkeypatch: pytest.MonkeyPatch) -> None:
     """Panels are copied wherever they can be, and everything is worth a team."""
     def packed(*args: Any) -> list[Schedule]:
-        found = schedule_search.schedules(*args)
+        found = search.schedules(*args)
         return [n for n in found if n.packed] or found
     monkeypatch.setattr(steps, "schedules", packed)
     monkeypatch.setattr(plans, "WORTH_HELP", 0.0)

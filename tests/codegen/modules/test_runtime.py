@@ -20,9 +20,9 @@ from adcli.codegen.modules import runtime as tensors
 from adcli.codegen.modules.module import TensorModule, laid_out
 from adcli.codegen.modules.module_text import emit
 from adcli.codegen.modules.runtime import TensorKernel, compile_tensors
-from adcli.codegen.nests import schedule
 from adcli.codegen.rows.compiled import linked
 from adcli.codegen.rows.jit import object_code
+from adcli.codegen.schedules import schedule
 from adcli.lang.derive.derivatives import gradient, hvp
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Lit, Program, Result

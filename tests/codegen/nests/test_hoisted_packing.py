@@ -6,7 +6,8 @@ import pytest
 from adcli.codegen.loops import copies
 from adcli.codegen.modules import plans
 from adcli.codegen.modules.runtime import TensorKernel, compile_tensors
-from adcli.codegen.nests import schedule, steps
+from adcli.codegen.nests import steps
+from adcli.codegen.schedules import schedule
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
