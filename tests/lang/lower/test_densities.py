@@ -63,6 +63,48 @@ def test_a_log_density_and_its_gradient(name: str) -> None:
                 assert abs(found[f"dv_d{names[k]}"] - slope) <= ROUNDINGS * (abs(slope) + min(terms, 1)), (at, k)
 
 
+def log_gamma_density(y: Any, a: Any, b: Any) -> Any:
+    return a * mpmath.log(b) + (a - 1) * mpmath.log(y) - b * y - mpmath.loggamma(a)
+
+
+def log_poisson(n: Any, r: Any) -> Any:
+    return n * mpmath.log(r) - r - mpmath.loggamma(n + 1)
+
+
+LARGE: dict[str, tuple[Callable[..., Any], list[tuple[float, ...]]]] = {
+    "gamma_lpdf": (log_gamma_density, [(2.0, 1e3, 501.0), (1.0000001, 1e12, 1e12), (1e-3, 1e15, 1e18), (2.0, 1e12, 2e11)]),
+    "inv_gamma_lpdf": (lambda y, a, b: log_gamma_density(1 / y, a, b) - 2 * mpmath.log(y),
+                       [(2.0, 1e3, 2001.0), (1.0000001, 1e12, 1e12)]),
+    "poisson_lpmf": (log_poisson, [(64.0, 70.0), (1e9, 1e9 + 1e4), (1e15, 1e15 + 3e7), (1e9, 2e9), (3.0, 1e12)]),
+    "poisson_log_lpmf": (lambda n, a: log_poisson(n, exp(a)), [(100.0, 4.5), (1e12, 27.6310211159), (3.0, -800.0)]),
+}
+
+
+@pytest.mark.parametrize(("name", "at"), [(name, at) for name, (_, points) in LARGE.items() for at in points])
+def test_large_parameters(name: str, at: tuple[float, ...]) -> None:
+    """Values and derivatives err by no more than some rounding errors of the arguments would make."""
+    density, names = LARGE[name][0], [f"x{k}" for k in range(len(at))]
+    found = adcli.compile(f"v = {name}({', '.join(names)})").hessian(wrt=names)(**dict(zip(names, at, strict=True)))
+    with mp.workdps(100):
+        given = [mpmath.mpf(x) for x in at]
+
+        def slope(*by: int) -> Any:
+            return mpmath.diff(density, given, tuple(by.count(k) for k in range(len(at)))) if by else density(*given)
+
+        def allowed(*by: int) -> Any:
+            return ROUNDINGS * (abs(slope(*by)) + sum(abs(x * slope(k, *by)) for k, x in enumerate(given)))
+
+        assert abs(found["v"] - slope()) <= allowed()
+        for j, n in enumerate(names):
+            assert abs(found[f"dv_d{n}"] - slope(j)) <= allowed(j), n
+            assert found[f"d2v_d{n}_d{n}"] == pytest.approx(float(slope(j, j)), rel=1e-13), n
+
+
+def test_far_from_a_centre() -> None:
+    found = adcli.compile("v = cauchy_lpdf(1e200, mu, sigma)").grad(wrt="sigma")(mu=0.0, sigma=1.0)
+    assert found["v"] == pytest.approx(-400 * math.log(10) - math.log(math.pi)) and found["dv_dsigma"] == 1
+
+
 @pytest.mark.parametrize("large", [1e3, 1e8, 1e15])
 def test_limits_that_densities_approach(large: float) -> None:
     """Poisson's and the normal distribution; nothing of the size of lgamma(1e15) is left of what cancels."""
@@ -78,6 +120,6 @@ def test_limits_that_densities_approach(large: float) -> None:
     ("lognormal_lpdf(0, 0.5, 2)", -math.inf), ("inv_gamma_lpdf(0, 2.5, 3)", -math.inf), ("gamma_lpdf(0, 2.5, 3)", -math.inf),
     ("gamma_lpdf(0, 0.5, 3)", math.inf), ("gamma_lpdf(0, 1, 3)", math.log(3)), ("weibull_lpdf(0, 2, 1)", -math.inf),
     ("beta_lpdf(0, 2, 3)", -math.inf), ("beta_lpdf(1, 2, 3)", -math.inf), ("beta_lpdf(0, 1, 3)", math.log(3)),
-    ("poisson_lpmf(0, 0)", 0.0), ("bernoulli_lpmf(1, 0)", -math.inf)])
+    ("poisson_lpmf(0, 0)", 0.0), ("poisson_log_lpmf(0, 800)", -math.inf), ("bernoulli_lpmf(1, 0)", -math.inf)])
 def test_at_the_ends_of_the_support(call: str, value: float) -> None:
     assert adcli.compile(f"v = {call} + 0*x")(x=1.0)["v"] == pytest.approx(value, abs=1e-15)
