@@ -33,6 +33,7 @@ TESTED_AS = {
         "lang/simplify/contexts", "lang/simplify/rule_cases", "lang/simplify/rule_cases_tensors"),
     "lang/suggest/test_fixes.py": ("lang/syntax/foreign", "lang/syntax/mend"),
     "lang/suggest/test_counterparts.py": ("lang/suggest/definitions",),
+    "codegen/documents/test_svg.py": ("codegen/documents/layered",),
     "lang/lower/test_function_calls.py": ("lang/lower/function_body", "lang/statements/slices"),
     "lang/lower/test_program.py": ("lang/expressions/inline", "lang/expressions/scope", "lang/expressions/assignments"),
     "lang/statements/test_comprehension.py": (

@@ -197,7 +197,7 @@ class Inspection:
         """The program as a graph, as `adcli draw` has it, at a stage: ssa, dup, forward, reverse or simplified. At a point every
         node has its value and its adjoint; `fold` says whose calls are one node: auto, all, none, or names of functions.
 
-        A notebook shows it through Graphviz where that is installed, else in characters; `save("g.svg")` writes it.
+        A notebook shows the picture; `save("g.svg")` writes it.
         """
         from dataclasses import asdict
 

@@ -76,8 +76,8 @@ class DrawOptions(Options):
 @seed_option("cotangent", "With --at: the weights of the outputs for the adjoints; a single scalar output gets 1.")
 @points_option
 @option(WRITTEN, "--format", "form", type=OneOf("format", FORMS),
-        help="Form of the graph: a list of nodes (text), DOT, or a picture; pdf and png need Graphviz (default: by the suffix of"
-             " -o FILE; else text on a terminal, DOT elsewhere).")
+        help="Form of the graph: a list of nodes (text), DOT, or a picture (default: by the suffix of -o FILE; else text on a"
+             " terminal, DOT elsewhere).")
 @fmt_option
 @output_option
 @quiet_option

@@ -7,23 +7,20 @@ derivative program, of which the adjoint of every value is made a result.
 from __future__ import annotations
 
 import math
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.answers.evaluation import all_derivatives, all_values
 from adcli.codegen.documents.dot import digraph
 from adcli.codegen.documents.graph import CALL, NOWHERE, AtPoint, Graph, Said, call_of, called, folded, program_graph
+from adcli.codegen.documents.notation import Label, Unicode
 from adcli.codegen.documents.svg import listing, svg
 from adcli.codegen.rows.native_arithmetic import native_arithmetic
 from adcli.lang.analyse.explain import Cause, Explainer, Question
 from adcli.lang.analyse.numeric_sweeps import Sweep, forward_sweep, reverse_sweep
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var, has_tensors, shape_of
-from adcli.lang.ir.errors import AdError, install, nearest
+from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
 from adcli.lang.operations.precision import DOUBLE
@@ -32,7 +29,7 @@ from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.simplify.mathematics import decided
 from adcli.lang.simplify.simplify import prune
 from adcli.output.numbers import Number, number_format
-from adcli.output.streams import ENDINGS
+from adcli.pictures.graphs import graph_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,11 +70,11 @@ class Drawing:
         return svg(self.graph)
 
     def picture(self, form: str) -> bytes:
-        """The graph as svg, pdf or png, the latter by Graphviz. AdError where that is not installed, or the graph too large."""
+        """The graph as svg, pdf or png, the latter by matplotlib. AdError where that is not installed, or the graph too large."""
         if form == "svg":
             return self.svg().encode()
-        self.require(MOST_DRAWN, "Graphviz", "-o g.dot")
-        return piped(painter(form), self.dot.encode())
+        self.require(MOST_DRAWN, "a picture", "-o g.dot")
+        return graph_file(self.graph, form)
 
     def written(self, form: str) -> bytes:
         """The graph in any of the forms: text, dot, svg, pdf or png."""
@@ -189,46 +186,6 @@ def without_adjoints(program: Program, stage: str, of: Sequence[str] | None) -> 
     return f"note: adjoints need weights of the outputs: ⟦--cotangent {weights}⟧, or one output: ⟦--of {names[0]}⟧"
 
 
-# ---------------------------------------------------------------- Graphviz
-
-SECONDS = 120
-"""How long `dot` may take."""
-BUNDLED = """import sys, pygraphviz
-graph = pygraphviz.AGraph(string=sys.stdin.buffer.read().decode())
-sys.stdout.buffer.write(graph.draw(format=sys.argv[1], prog="dot"))
-"""
-"""The script for pygraphviz, in a process of its own, which can be ended."""
-
-
-def painter(form: str) -> list[str]:
-    """The command that reads a graph and writes a picture. AdError where there is nothing."""
-    program = shutil.which("dot")
-    if program is not None:
-        return [program, f"-T{form}"]
-    if find_spec("pygraphviz") is not None:
-        return [sys.executable, "-P", "-c", BUNDLED, form]
-    raise AdError(f"{form} needs the program 'dot' of Graphviz, which is not installed",
-                  help=f"install graphviz; or {install('pygraphviz')}; or write DOT for another program: -o g.dot")
-
-
-def piped(command: list[str], given: bytes) -> bytes:
-    """The output of a program, which ends with us."""
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        ENDINGS.add(process.kill)
-        try:
-            out, said = process.communicate(given, SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            raise AdError(f"dot has not laid out this graph in {SECONDS} seconds",
-                          help="draw one output with ⟦--of⟧, fold functions with ⟦--fold all⟧, or write DOT: -o g.dot") from None
-        finally:
-            ENDINGS.discard(process.kill)
-    if process.returncode or not out:
-        lines = said.decode(errors="replace").strip().splitlines() or [f"exit {process.returncode}"]
-        raise AdError(f"dot has failed: {lines[0]}", help="write DOT: -o g.dot")
-    return out
-
-
 # ---------------------------------------------------------------- values at a point
 
 DUP = TABLE["dup"]
@@ -264,7 +221,8 @@ class _Scalars:
 
     def __init__(self, explainer: Explainer, sweeps: Sequence[Sweep], number: Number) -> None:
         self.explainer, self.sweeps, self.number = explainer, sweeps, number
-        self.copies = {o: o.name or "" for e in explainer.program.equations if e.op is DUP for o in e.outs}
+        self.copies = {o: Unicode(str).label(Label(o.name)) if o.name else ""
+                       for e in explainer.program.equations if e.op is DUP for o in e.outs}
 
     def values(self) -> Iterator[tuple[Atom, Said]]:
         for var, x in self.explainer.values.items():

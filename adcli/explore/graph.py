@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from adcli.codegen.documents.svg import APART, layered
+from adcli.codegen.documents.layered import layered
+from adcli.codegen.documents.svg import APART
 from adcli.codegen.scripts.tape import Json
 
 MOST, PART = 160, 80

@@ -5,7 +5,8 @@ from itertools import pairwise, product
 from xml.etree import ElementTree
 
 from adcli.codegen.documents.graph import CALL, COPY, INPUT, OPERATION, OUTPUT, Edge, Graph, Node, merged, program_graph
-from adcli.codegen.documents.svg import Placement, layered, listing, svg
+from adcli.codegen.documents.layered import Placement, layered
+from adcli.codegen.documents.svg import listing, svg
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import STAGES
 from places import ROOT
