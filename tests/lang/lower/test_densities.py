@@ -71,12 +71,23 @@ def log_poisson(n: Any, r: Any) -> Any:
     return n * mpmath.log(r) - r - mpmath.loggamma(n + 1)
 
 
+def log_binomial(n: Any, m: Any, p: Any) -> Any:
+    loggamma = mpmath.loggamma
+    return loggamma(m + 1) - loggamma(n + 1) - loggamma(m - n + 1) + n * mpmath.log(p) + (m - n) * mpmath.log1p(-p)
+
+
 LARGE: dict[str, tuple[Callable[..., Any], list[tuple[float, ...]]]] = {
     "gamma_lpdf": (log_gamma_density, [(2.0, 1e3, 501.0), (1.0000001, 1e12, 1e12), (1e-3, 1e15, 1e18), (2.0, 1e12, 2e11)]),
     "inv_gamma_lpdf": (lambda y, a, b: log_gamma_density(1 / y, a, b) - 2 * mpmath.log(y),
                        [(2.0, 1e3, 2001.0), (1.0000001, 1e12, 1e12)]),
     "poisson_lpmf": (log_poisson, [(64.0, 70.0), (1e9, 1e9 + 1e4), (1e15, 1e15 + 3e7), (1e9, 2e9), (3.0, 1e12)]),
     "poisson_log_lpmf": (lambda n, a: log_poisson(n, exp(a)), [(100.0, 4.5), (1e12, 27.6310211159), (3.0, -800.0)]),
+    "binomial_lpmf": (log_binomial, [(5e11, 1e12, 0.500001), (3.0, 1e12, 3e-12), (1e3, 1e15, 1.01e-12), (3e8, 1e9, 0.6),
+                                     (1e12 - 3, 1e12, 1 - 2.0**-40), (90.0, 200.0, 0.375)]),
+    "binomial_logit_lpmf": (lambda n, m, a: log_binomial(n, m, 1 / (1 + exp(-a))),
+                            [(5e11, 1e12, 1e-6), (3.0, 1e12, -26.0), (2e8, 1e9, -1.375), (80.0, 1e3, -800.0)]),
+    "beta_lpdf": (lambda y, a, b: log_binomial(a, a + b, y) + mpmath.log(a * b / (a + b) / y / (1 - y)),
+                  [(0.5, 1e3, 1e3), (0.5000001, 1e12, 1e12), (1e-9, 3.0, 1e12), (1 - 2.0**-30, 1e12, 1e3), (0.25, 70.0, 200.0)]),
 }
 
 
@@ -85,7 +96,7 @@ def test_large_parameters(name: str, at: tuple[float, ...]) -> None:
     """Values and derivatives err by no more than some rounding errors of the arguments would make."""
     density, names = LARGE[name][0], [f"x{k}" for k in range(len(at))]
     found = adcli.compile(f"v = {name}({', '.join(names)})").hessian(wrt=names)(**dict(zip(names, at, strict=True)))
-    with mp.workdps(100):
+    with mp.workdps(70):
         given = [mpmath.mpf(x) for x in at]
 
         def slope(*by: int) -> Any:
@@ -120,6 +131,8 @@ def test_limits_that_densities_approach(large: float) -> None:
     ("lognormal_lpdf(0, 0.5, 2)", -math.inf), ("inv_gamma_lpdf(0, 2.5, 3)", -math.inf), ("gamma_lpdf(0, 2.5, 3)", -math.inf),
     ("gamma_lpdf(0, 0.5, 3)", math.inf), ("gamma_lpdf(0, 1, 3)", math.log(3)), ("weibull_lpdf(0, 2, 1)", -math.inf),
     ("beta_lpdf(0, 2, 3)", -math.inf), ("beta_lpdf(1, 2, 3)", -math.inf), ("beta_lpdf(0, 1, 3)", math.log(3)),
-    ("poisson_lpmf(0, 0)", 0.0), ("poisson_log_lpmf(0, 800)", -math.inf), ("bernoulli_lpmf(1, 0)", -math.inf)])
+    ("beta_lpdf(1, 90, 70)", -math.inf), ("binomial_lpmf(0, 200, 0)", 0.0), ("binomial_lpmf(200, 200, 1)", 0.0),
+    ("binomial_lpmf(90, 200, 0)", -math.inf), ("poisson_lpmf(0, 0)", 0.0), ("poisson_log_lpmf(0, 800)", -math.inf),
+    ("bernoulli_lpmf(1, 0)", -math.inf)])
 def test_at_the_ends_of_the_support(call: str, value: float) -> None:
     assert adcli.compile(f"v = {call} + 0*x")(x=1.0)["v"] == pytest.approx(value, abs=1e-15)
