@@ -76,6 +76,10 @@ def log_binomial(n: Any, m: Any, p: Any) -> Any:
     return loggamma(m + 1) - loggamma(n + 1) - loggamma(m - n + 1) + n * mpmath.log(p) + (m - n) * mpmath.log1p(-p)
 
 
+def log_negative_binomial(n: Any, mu: Any, phi: Any) -> Any:
+    return log_binomial(n, n + phi - 1, mu / (mu + phi)) + mpmath.log(phi / (mu + phi))
+
+
 LARGE: dict[str, tuple[Callable[..., Any], list[tuple[float, ...]]]] = {
     "gamma_lpdf": (log_gamma_density, [(2.0, 1e3, 501.0), (1.0000001, 1e12, 1e12), (1e-3, 1e15, 1e18), (2.0, 1e12, 2e11)]),
     "inv_gamma_lpdf": (lambda y, a, b: log_gamma_density(1 / y, a, b) - 2 * mpmath.log(y),
@@ -86,6 +90,7 @@ LARGE: dict[str, tuple[Callable[..., Any], list[tuple[float, ...]]]] = {
                                      (1e12 - 3, 1e12, 1 - 2.0**-40), (90.0, 200.0, 0.375)]),
     "binomial_logit_lpmf": (lambda n, m, a: log_binomial(n, m, 1 / (1 + exp(-a))),
                             [(5e11, 1e12, 1e-6), (3.0, 1e12, -26.0), (2e8, 1e9, -1.375), (80.0, 1e3, -800.0)]),
+    "neg_binomial_2_lpmf": (log_negative_binomial, [(3.0, 2.5, 1e12), (1e9, 1e9 + 1e4, 1e12), (3.0, 40.0, 90.0)]),
     "beta_lpdf": (lambda y, a, b: log_binomial(a, a + b, y) + mpmath.log(a * b / (a + b) / y / (1 - y)),
                   [(0.5, 1e3, 1e3), (0.5000001, 1e12, 1e12), (1e-9, 3.0, 1e12), (1 - 2.0**-30, 1e12, 1e3), (0.25, 70.0, 200.0)]),
 }
