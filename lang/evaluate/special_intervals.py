@@ -282,6 +282,40 @@ def of_bessel(partial: Callable[[int, int], Callable[..., Any]],
     return row
 
 
+def faddeeva(n: int, z: Any) -> Any:
+    """The n-th derivative of w(z) = exp(−z²)·erfc(−iz) in the upper half-plane, far out as a confluent hypergeometric function
+    (NIST Digital Library of Mathematical Functions, 7.10.3, 7.18.4 and 7.18.10)."""
+    def from_two(last: Any, value: Any) -> Any:
+        for k in range(n):
+            last, value = value, -2 * (z * value + max(k, 1) * last)
+        return value
+
+    if abs(z) < 32:
+        return from_two(acb(0, -1) / arb.pi().sqrt(), (-z * z).exp() * (z * acb(0, -1)).erfc())
+    if z.real > 0:                                               # away from the cut
+        return (-1) ** n * faddeeva(n, acb(-z.real, z.imag)).conjugate()
+    value = acb(0, 1) ** n * factorial(n) / arb.pi().sqrt() * (-z * z).hypgeom_u(acb(n + 1) / 2, acb(0.5))
+    return acb(from_two(acb(0), (-z * z).exp()).real, value.imag) if z.imag == 0 else value
+
+
+def voigt(m: int, n: int) -> IntervalFunctionOfMany:
+    """The derivative of the Voigt profile, m times by x and n times by γ."""
+    def f(x: Any, sigma: Any, gamma: Any) -> Any:
+        z, unit, turn = acb(x, gamma), sigma * arb(2).sqrt(), acb(0, 1) ** n
+        if sigma == 0:
+            return (turn * acb(0, (-1) ** (m + n) * factorial(m + n)) / z ** (m + n + 1)).real / arb.pi()
+        return (turn * faddeeva(m + n, z / unit)).real / unit ** (m + n + 1) / arb.pi().sqrt()
+
+    def bounds(x: Interval, sigma: Interval, gamma: Interval) -> Interval:
+        if sigma.hi < 0 or gamma.hi < 0:
+            return EMPTY
+        inside = sigma.lo >= 0 and gamma.lo >= 0 and (sigma.lo > 0 or (sigma.thin and gamma.lo > 0))
+        if not (inside and x.bounded and sigma.bounded and gamma.bounded):
+            return UNDEFINED
+        return enclosed(f(x.ball(), sigma.ball(), gamma.ball()))
+    return bounds
+
+
 def below_zero_too(right: IntervalFunction, left: IntervalFunction, between: Interval) -> IntervalFunction:
     """A function that is one thing on the right of 0 and another on the left, with a pole `between`."""
     return lambda x: right(x) if x.lo > 0 else left(x) if x.hi < 0 else between if x.thin else UNDEFINED
@@ -304,6 +338,7 @@ SPECIAL: dict[str, IntervalFunctionOfMany] = {
     "gamma_p": monotone_tail(False), "gamma_q": monotone_tail(True),
     "dgamma_p": with_orders(lambda m: of_gamma(gamma_tail(False, m)), (2,)),
     "gamma_density": with_orders(lambda m, n: of_gamma(gamma_density(m, n), n + 1), (2, 3)),
+    "voigt": voigt(0, 0), "dvoigt": with_orders(voigt, (3, 4)),
 }
 for _name, _row in {"bessel_k": of_bessel(bessel_k(False)), "bessel_ke": of_bessel(bessel_k(True)),
                     "log_bessel_k": of_bessel(bessel_k(False), logarithm=True)}.items():

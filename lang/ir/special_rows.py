@@ -70,6 +70,7 @@ def enter(row: Callable[..., Fn], table: Table) -> None:
     inverse_rows(row, op)
     incomplete_gamma_rows(row, op)
     bessel_rows(row, op)
+    voigt_rows(row, op)
 
 
 def lbeta_rows(row: Callable[..., Fn], op: TableOperations) -> None:
@@ -154,3 +155,26 @@ def bessel_rows(row: Callable[..., Fn], op: TableOperations) -> None:
     surface("bessel_k", lambda *args: k(False, *args), second, **columns)
     surface("bessel_ke", lambda *args: k(True, *args), f"exp(x) times the {second}", **columns)
     surface("log_bessel_k", formula("bessel:log_k"), f"logarithm of the {second}", **columns)
+
+
+def voigt_rows(row: Callable[..., Fn], op: TableOperations) -> None:
+    """The Voigt profile, whose derivatives satisfy the equations of Laplace in x and γ and of heat in x and σ."""
+    value, domain = formula("voigt:voigt"), ((-3.0, 3.0), (0.3, 2.0), (0.1, 2.0))
+    columns: dict[str, Any] = {
+        "saturates": True, "defined": "sigma >= 0 and gamma >= 0 and sigma + gamma > 0",
+        "status": (Status(SINGULAR, lambda z, x, s, g, *orders: (x == 0) & (s == 0) & (g == 0)),)}
+    DERIVATIVES.append("dvoigt")
+
+    def by_gamma(x: Expr, sigma: Expr, gamma: Expr, m: int, n: int) -> Expr:
+        return -derived(x, sigma, gamma, m + 2, n - 1) if n else derived(x, sigma, gamma, m, 1)
+
+    derived: Fn = row("dvoigt", "rrrrr>r", lambda t, z, x, s, g, m, n: t * derived(x, s, g, order(m) + 1, order(n)),
+                      lambda t, z, x, s, g, m, n: t * (s * derived(x, s, g, order(m) + 2, order(n))),
+                      lambda t, z, x, s, g, m, n: t * by_gamma(x, s, g, order(m), order(n)), None, None, static=(3, 4),
+                      domain=(*domain, ORDERS, ORDERS), args="x, sigma, gamma, m, n",
+                      value=lambda x, s, g, m, n: value(order(m), order(n), x, s, g, op),
+                      about="derivative of voigt, m times by x and n times by gamma", **columns)
+    row("voigt", "rrr>r", lambda t, z, x, s, g: t * derived(x, s, g, 1, 0),
+        lambda t, z, x, s, g: t * (s * derived(x, s, g, 2, 0)), lambda t, z, x, s, g: t * derived(x, s, g, 0, 1),
+        domain=domain, args="x, sigma, gamma", value=lambda x, s, g: value(0, 0, x, s, g, op),
+        about="Voigt profile: normal density convolved with Cauchy density", **columns)

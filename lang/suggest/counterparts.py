@@ -253,6 +253,7 @@ EXPRESSIONS = defined("""
     k1 modified_bessel_k1(x) = bessel_k(1, x)
     k0e scaled_modified_bessel_k0(x) = bessel_ke(0, x)
     k1e scaled_modified_bessel_k1(x) = bessel_ke(1, x)
+    voigt_profile(x, s, g) = voigt(x, s, g)
     exp1 e1(x) = expint_e1(x)
     expi ei expinti expintegralei(x) = expint_ei(x)
     expint(x) = expint_e1(x) | in MATLAB and Julia ; expint_ei(x) | in C++

@@ -280,6 +280,31 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
             return by_arb(lambda s: difference(lambda z: BESSEL[name](s, z), of_arb(x), n, step), nu, m, True, mp, n)
         return value
 
+    def voigt(x: Any, sigma: Any, gamma: Any, m: Any = 0, n: Any = 0) -> Any:
+        """A derivative of the Voigt profile: recurrence of the Faddeeva function, or far out its asymptotic expansion."""
+        m, n = int(m), int(n)
+        if not (mp.isfinite(x) and 0 <= sigma < mp.inf and 0 <= gamma < mp.inf and sigma + gamma > 0):
+            at = [float(x), float(sigma), float(gamma), float(m), float(n)]
+            return mp.mpf(FLOAT.apply(TABLE["dvoigt"], at, tuple(map(Lit, at))))
+        k, z = m + n, mp.mpc(x, gamma)
+        close = abs(z) < 45 * sigma
+        bits = min(int(abs(z / sigma) ** 2), mp.mag(z) - mp.mag(gamma) if gamma else mp.inf) if close else 0
+        with mp.workprec(2 * mp.prec + 100 + bits):                # as many more as the real part is smaller
+            if close:
+                z, unit = z / (mp.sqrt(2) * sigma), mp.sqrt(2) * sigma
+                last, value = mp.mpc(0, 2) / mp.sqrt(mp.pi), mp.exp(-z * z) * mp.erfc(-1j * z)
+                for j in range(k):
+                    last, value = value, -2 * z * value + (-2 * j * last if j else last)
+                value /= unit ** (k + 1) * mp.sqrt(mp.pi)
+            else:
+                ratio, value, term = (sigma / z) ** 2 / 2, mp.zero, math.factorial(k) * mp.mpc(1)
+                for j in range(60):
+                    value += term
+                    term *= ratio * (2 * j + k + 1) * (2 * j + k + 2) / (j + 1)
+                value *= (-1) ** k * 1j / mp.pi / z ** (k + 1)
+            return (1j ** n * value).real
+
+    functions |= {"voigt": real(voigt), "dvoigt": real(voigt)}
     functions |= {d + name: real(bessel(name)) for name in BESSEL for d in ("", "d")}
     functions |= {"gamma_p": real(lambda a, x: gamma_tail(a, x, 0, False)),
                   "gamma_q": real(lambda a, x: gamma_tail(a, x, 0, True)),

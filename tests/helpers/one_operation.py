@@ -10,14 +10,14 @@ from adcli.lang.ir.primitives import TABLE
 from session_seed import drawn
 
 BESSEL = {"bessel_k", "bessel_ke", "log_bessel_k"}
-REAL = [p for p in TABLE.values() if not p.truth and p.name not in ("dup", "dbessel_ke", "dlog_bessel_k")]
+REAL = [p for p in TABLE.values() if not p.truth and p.name not in ("dup", "dbessel_ke", "dlog_bessel_k", "dvoigt")]
 """Every row with a real value, but those whose formulas third derivatives of others among them are."""
 
 SPECIAL_FUNCTIONS = {"gamma", "lgamma", "digamma", "polygamma", "logaddexp", "dpow", "lbeta", "dsinc", "expint_e1"}
 """Python's own gamma functions are further from the truth than libm's, and the others cross zero: multiple precision is the
 judge of these, with 4 units in the last place of the largest term that the value is summed from."""
 
-SUMS = {"gamma_p", "gamma_q", "dgamma_p", "gamma_density", *BESSEL, *(f"d{name}" for name in BESSEL)}
+SUMS = {"gamma_p", "gamma_q", "dgamma_p", "gamma_density", "voigt", "dvoigt", *BESSEL, *(f"d{name}" for name in BESSEL)}
 """Sums over a table: they take longer than others where they are interpreted, and NumPy rounds their terms otherwise."""
 
 SMOOTH_ONLY = {"sign", "floor", "ceil", "round", "trunc"}

@@ -36,7 +36,7 @@ ARITY = {"square": (1, 1), "recip": (1, 1), "rsqrt": (1, 1), "negate": (1, 1),
 
 WITH_ORDERS = {"polygamma": "nx", "dpow": "xxnn", "dxlogy": "xxn", "derfcx": "xn",
                "dsinc": "xn", "dexprel": "xn", "polygamma_gap": "nnxx",
-               "dgamma_p": "xxn", "gamma_density": "xxnn",
+               "dgamma_p": "xxn", "gamma_density": "xxnn", "dvoigt": "xxxnn",
                **{f"d{name}": "xxnn" for name in BESSEL}}
 """Functions of real arguments and of constants that say how often something is differentiated."""
 

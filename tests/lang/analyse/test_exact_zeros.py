@@ -26,6 +26,7 @@ CALLS = {"polygamma": ["polygamma(1, x)", "polygamma(2, x)", "polygamma(100, x)"
          "derfcx": ["derfcx(x, 0)", "derfcx(x, 1)"], "dsinc": ["dsinc(x, 1)"], "dexprel": ["dexprel(x, 1)"],
          "polygamma_gap": ["polygamma_gap(0, 0, x, y)"], "dgamma_p": ["dgamma_p(x, y, 1)"],
          "gamma_density": ["gamma_density(x, y, 0, 1)", "gamma_density(x, y, 1, 0)"],
+         "voigt": ["voigt(x, y, 0.5)"], "dvoigt": ["dvoigt(x, 0.5, y, 1, 0)"],
          **{f"d{name}": [f"d{name}(x, y, 0, 1)", f"d{name}(x, y, 1, 0)"] for name in BESSEL}}
 
 

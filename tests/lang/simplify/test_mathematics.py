@@ -43,7 +43,7 @@ def agree(program: Program, points: int) -> int:
 
 
 ROWS = [row for row in TABLE.values()
-        if row.maps and not row.truth and row.name not in ("dup", "select") and len(argument_names(row)) == row.arity]
+        if row.maps and not row.truth and row.name not in ("dup", "select", "dvoigt") and len(argument_names(row)) == row.arity]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)

@@ -174,6 +174,7 @@ REFERENCES: dict[tuple[str, int], Any] = {
     **of("kve besselkx", special.kve, COUNTS, POSITIVE),
     **of("k0 modified_bessel_k0", special.k0, POSITIVE), **of("k1 modified_bessel_k1", special.k1, POSITIVE),
     **of("k0e scaled_modified_bessel_k0", special.k0e, POSITIVE), **of("k1e scaled_modified_bessel_k1", special.k1e, POSITIVE),
+    **of("voigt_profile", special.voigt_profile, (-2.0, 0.3), POSITIVE, POSITIVE),
     **of("exp1 e1", special.exp1, POSITIVE), **of("expi ei expinti expintegralei", special.expi, (-2.5, 0.3, 5.0)),
     **of("expint", special.exp1, POSITIVE), **of("lambertw productlog lambert_w", lambert, (-0.3, *POSITIVE)),
     **of("lambertw", lambda x, k: lambert(x), (-0.3, *POSITIVE), (0.0,)),
