@@ -34,7 +34,7 @@ sqrt cbrt exp log sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh at
 polygamma""")} | {
     "max": "Max", "min": "Min", "fmax": "Max", "fmin": "Min", "abs": "Abs", "ceil": "ceiling", "lgamma": "loggamma",
     "eq": "Eq", "ne": "Ne", "and": "And", "or": "Or", "not": "Not",
-    "lambert_w0": "LambertW", "expint_e1": "E1", "expint_ei": "Ei", "bessel_k": "besselk"}
+    "lambert_w0": "LambertW", "expint_e1": "E1", "expint_ei": "Ei", "bessel_k": "besselk", "bessel_i": "besseli"}
 """Operations that SymPy has as functions, and its names for them."""
 FORMS = {"select": "Piecewise(({1}, {0}), ({2}, True))", "lambert_wm1": "LambertW({0}, -1)"}
 CONSTANTS = {math.pi: "pi", math.e: "E", math.inf: "oo", -math.inf: "-oo"}
@@ -71,6 +71,8 @@ DEFINITIONS: Definitions = {
     "erfcx": lambda x: op("exp", x * x) * op("erfc", x),
     "bessel_ke": lambda n, x: op("exp", x) * op("bessel_k", n, x),
     "log_bessel_k": lambda n, x: op("log", op("bessel_k", n, x)),
+    "bessel_ie": lambda n, x: op("exp", -x) * op("bessel_i", n, x),
+    "log_bessel_i": lambda n, x: op("log", op("bessel_i", n, x)),
     "normal_pdf": lambda x: op("exp", -(x * x) / 2) / op("sqrt", x.builder.expr(Lit(2 * math.pi))),
     "normal_cdf": lambda x: op("erfc", -x / op("sqrt", x.builder.expr(Lit(2.0)))) / 2,
 }

@@ -6,11 +6,12 @@ these are narrow. Constants that say how often a row is differentiated are the f
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from itertools import pairwise
-from math import comb, factorial
+from math import comb, factorial, isnan, nan
 from typing import Any
 
+from adcli.lang.evaluate import FLOAT
 from adcli.lang.evaluate.intervals import (
     EMPTY,
     INF,
@@ -26,8 +27,11 @@ from adcli.lang.evaluate.intervals import (
     falling,
     hull,
     infinity,
+    point,
     rising,
 )
+from adcli.lang.ir import Lit
+from adcli.lang.ir.primitives import TABLE
 from flint import acb, arb, arb_series, ctx
 
 IntervalFunctionOfMany = Callable[..., Interval]
@@ -237,44 +241,71 @@ def k_of_order(nu: Any, x: Any, scaled: bool) -> Any:
     return acb(x).bessel_k(acb(whole), scaled=scaled) + acb(arb(0, most), arb(0, most))
 
 
-def bessel_k(scaled: bool) -> Callable[[int, int], Callable[..., Any]]:
-    """The derivatives of K, or of exp(x)·K: m times by the order, by whose real part |K| is bounded, and n times by x (NIST
-    Digital Library of Mathematical Functions, 10.29.5)."""
-    def partial(m: int, n: int) -> Callable[..., Any]:
+def most_of_k(nu: Any, x: Any, scaled: bool) -> Any:
+    return acb(x).bessel_k(acb(nu), scaled=scaled).real
+
+
+def i_of_order(nu: Any, x: Any, scaled: bool) -> Any:
+    return acb(x).bessel_i(nu, scaled=scaled)
+
+
+def most_of_i(nu: Any, x: Any, scaled: bool) -> Any:
+    """A bound by integrals for complex orders on circles (NIST Digital Library of Mathematical Functions, 10.32.4)."""
+    return 2 * i_of_order(acb(0), x, scaled).real + most_of_k(nu, x, False) * (-x if scaled else arb(0)).exp()
+
+
+def bessel(of_order: Callable[..., Any], most_of: Callable[..., Any], sign: int,
+           scaled: bool) -> Callable[[int, int], Callable[..., Any]]:
+    """The derivatives of K, for the sign −1, or I, or with `scaled` exp(−sign·x) times these: m times by the order, by whose
+    real part they are bounded, and n times by x (NIST Digital Library of Mathematical Functions, 10.29.5)."""
+    def derivative(m: int, n: int) -> Callable[..., Any]:
         def f(nu: Any, x: Any) -> Any:
             def by_argument(s: Any) -> Any:
-                return sum((comb(n, i) * (-1) ** i / arb(2) ** i * comb(i, j) * k_of_order(s - i + 2 * j, x, scaled)
+                return sum((comb(n, i) * sign ** i * (-sign) ** (n - i) / arb(2) ** i * comb(i, j)
+                            * of_order(s - i + 2 * j, x, scaled)
                             for i in (range(n + 1) if scaled else (n,)) for j in range(i + 1)), acb(0))
-            most = acb(x).bessel_k(acb(abs(nu) + n + RADIUS), scaled=scaled).real * 2 ** n
-            if m % 2 and abs(nu) < arb(2) ** (-ctx.prec // 2):       # even in the order
+            most = most_of(abs(nu) + n + RADIUS, x, scaled) * 2 ** n
+            if sign < 0 and m % 2 and abs(nu) < arb(2) ** (-ctx.prec // 2):       # even in the order
                 return nu * on_circle(by_argument, most, m + 1)(nu.union(arb(0)))
             return on_circle(by_argument, most, m)(nu)
         return f
-    return partial
+    return derivative
 
 
-def of_bessel(partial: Callable[[int, int], Callable[..., Any]],
-              logarithm: bool = False) -> Callable[..., IntervalFunctionOfMany]:
-    """A row of derivatives of a Bessel function, or of its logarithm, for positive arguments."""
+def first_at_0(name: str, nu: Interval, m: int, n: int) -> Interval:
+    """A function of the first kind, or a derivative, at x = 0, where its formula for doubles is exact."""
+    order = float(nu.lo) if nu.thin else nan
+    at = [order, 0.0, float(m), float(n)]
+    value = float(FLOAT.apply(TABLE[f"d{name}"], at, tuple(map(Lit, at)))) if nu.lo == order else nan
+    return UNDEFINED if isnan(value) else point(value)
+
+
+def of_bessel(name: str, derivative: Callable[[int, int], Callable[..., Any]]) -> Callable[..., IntervalFunctionOfMany]:
+    """A row of derivatives of a Bessel function, or of its logarithm, for positive arguments; of the first kind, for orders from
+    0 on and at 0 too."""
+    first, logarithm = "_i" in name, "log" in name
+
     def of_logarithm(m: int, n: int) -> Callable[..., Any]:
         from adcli.lang.formulas.bessel import cumulant
 
         def f(nu: Any, x: Any) -> Any:
-            total = partial(0, 0)(nu, x)
-            return cumulant(m, n, lambda i, j: partial(i, j)(nu, x) / total) if m + n else total.log()
+            total = derivative(0, 0)(nu, x)
+            return cumulant(m, n, lambda i, j: derivative(i, j)(nu, x) / total) if m + n else total.log()
         return f
 
     def row(m: int, n: int) -> IntervalFunctionOfMany:
-        f = (of_logarithm if logarithm else partial)(m, n)
+        f = (of_logarithm if logarithm else derivative)(m, n)
 
         def bounds(nu: Interval, x: Interval) -> Interval:
             if not (nu.bounded and x.bounded):
                 return UNDEFINED
-            if x.hi < 0:
+            if x.hi < 0 or (first and nu.hi < 0):
                 return EMPTY
-            if x.lo <= 0 or x.hi > FAR or nu.hi > FAR or nu.lo < -FAR:
+            if first and x.thin and x.lo == 0:
+                return first_at_0(name, nu, m, n)
+            if x.lo <= 0 or x.hi > FAR or nu.hi > FAR or nu.lo < (0 if first else -FAR):
                 return infinity((-1) ** n * INF) if x.thin and x.lo == 0 and m == 0 else UNDEFINED
-            if m % 2 and nu.thin and nu.lo == 0:
+            if m % 2 and nu.thin and nu.lo == 0 and not first:
                 return Interval(ZERO, ZERO)
             wide = max(nu.ball().rad(), x.ball().rad()) > NARROW if m + logarithm else False
             return UNDEFINED if wide else enclosed(f(nu.ball(), x.ball()))
@@ -340,6 +371,7 @@ SPECIAL: dict[str, IntervalFunctionOfMany] = {
     "gamma_density": with_orders(lambda m, n: of_gamma(gamma_density(m, n), n + 1), (2, 3)),
     "voigt": voigt(0, 0), "dvoigt": with_orders(voigt, (3, 4)),
 }
-for _name, _row in {"bessel_k": of_bessel(bessel_k(False)), "bessel_ke": of_bessel(bessel_k(True)),
-                    "log_bessel_k": of_bessel(bessel_k(False), logarithm=True)}.items():
-    SPECIAL |= {_name: _row(0, 0), f"d{_name}": with_orders(_row, (2, 3))}
+for _kind, _partial in {"k": partial(bessel, k_of_order, most_of_k, -1), "i": partial(bessel, i_of_order, most_of_i, 1)}.items():
+    for _name in (f"bessel_{_kind}", f"bessel_{_kind}e", f"log_bessel_{_kind}"):
+        _row = of_bessel(_name, _partial(_name[-1] == "e"))
+        SPECIAL |= {_name: _row(0, 0), f"d{_name}": with_orders(_row, (2, 3))}

@@ -34,14 +34,15 @@ class Saddle:
         self.unit = op.min(x, 1)
         self.top = op.select(ratio < math.inf, op.asinh(ratio), op.log(order) - op.log(x) + math.log(2))
 
-    def exponential(self, scaled: bool) -> Any:
-        """exp(ν·t − x·cosh(t)) there, or with `scaled` exp(x) times that."""
-        order, op = self.order, self.op
-        rest = order * (order / (self.root + self.x))             # √(ν² + x²) − x
-        ratio, small = (order + self.root) / self.x, order < LARGE
-        power = op.select(small & (ratio < math.inf), op.pow(ratio, order / 4), op.exp(order * self.top / 4))
-        fallen = op.exp(-rest / 4) if scaled else op.exp(-rest / 4) * op.exp(-self.x / 4)
-        exponent = (order * self.top - rest) - (0 if scaled else self.x)
+    def exponential(self, scaled: bool, order: Any, sign: int = 1) -> Any:
+        """exp(sign·(order·t − x·cosh(t))) there, or with `scaled` exp(sign·x) times that."""
+        op, x = self.op, self.x
+        rest = self.order * (self.order / (self.root + x))        # √(ν² + x²) − x
+        ratio, small = (self.order + self.root) / x, order < LARGE
+        power = op.select(small & (ratio > 2) & (ratio < math.inf), op.pow(ratio, sign * order / 4),
+                          op.exp(sign * order * self.top / 4))
+        fallen = op.exp(-sign * rest / 4) if scaled else op.exp(-sign * rest / 4) * op.exp(-sign * x / 4)
+        exponent = sign * ((order * self.top - rest) - (0 if scaled else x))
         return op.pown(op.select(small, power * fallen, op.exp(exponent / 4)), 4)
 
     def width_above(self) -> Any:
@@ -81,7 +82,7 @@ def k(scaled: bool, m: int, n: int, nu: Any, x: Any, op: Any) -> Any:
     """K, m times by ν and n times by x; `scaled`, of exp(x)·K."""
     saddle, zero = inside(nu, x, op)
     moment = k_moment(m, n, saddle, zero, zero if scaled else -saddle.unit)
-    return at_ends(m, n, moment * saddle.exponential(scaled), 0.0, nu, x, saddle)
+    return at_ends(m, n, moment * saddle.exponential(scaled, saddle.order), 0.0, nu, x, saddle)
 
 
 def log_k(m: int, n: int, nu: Any, x: Any, op: Any) -> Any:

@@ -155,6 +155,11 @@ def bessel_rows(row: Callable[..., Fn], op: TableOperations) -> None:
     surface("bessel_k", lambda *args: k(False, *args), second, **columns)
     surface("bessel_ke", lambda *args: k(True, *args), f"exp(x) times the {second}", **columns)
     surface("log_bessel_k", formula("bessel:log_k"), f"logarithm of the {second}", **columns)
+    i, first = formula("bessel_i:i"), "modified Bessel function of the first kind"
+    columns = {"defined": "nu >= 0 and x > 0", "status": (Status(SINGULAR, lambda z, nu, x, *orders: x == 0),)}
+    surface("bessel_i", lambda *args: i(False, *args), first, **columns)
+    surface("bessel_ie", lambda *args: i(True, *args), f"exp(-x) times the {first}", **columns)
+    surface("log_bessel_i", formula("bessel_i:log_i"), f"logarithm of the {first}", **columns)
 
 
 def voigt_rows(row: Callable[..., Fn], op: TableOperations) -> None:

@@ -254,6 +254,12 @@ EXPRESSIONS = defined("""
     k0e scaled_modified_bessel_k0(x) = bessel_ke(0, x)
     k1e scaled_modified_bessel_k1(x) = bessel_ke(1, x)
     voigt_profile(x, s, g) = voigt(x, s, g)
+    iv besseli modified_bessel_first_kind(nu, x) = bessel_i(nu, x)
+    ive besselix(nu, x) = bessel_ie(nu, x)
+    i0 modified_bessel_i0(x) = bessel_i(0, abs(x))
+    i1 modified_bessel_i1(x) = x < 0 ? -bessel_i(1, -x) : bessel_i(1, x)
+    i0e(x) = bessel_ie(0, abs(x))
+    i1e(x) = x < 0 ? -bessel_ie(1, -x) : bessel_ie(1, x)
     exp1 e1(x) = expint_e1(x)
     expi ei expinti expintegralei(x) = expint_ei(x)
     expint(x) = expint_e1(x) | in MATLAB and Julia ; expint_ei(x) | in C++
@@ -325,8 +331,8 @@ EXAMPLES = listed("""
 """Functions that make or reduce tensors, and the statements that do so."""
 NONE_HERE = words("""
     any all map cross integral integrate quad quadgk odeint solve_ivp ode45 median cov quantile percentile unwrap nan_to_num
-    divmod random rand randn dirac erfi dawsn expn li zeta gammainc gammaincc betainc j0 j1 jn jv jve y0 y1 yn yv i0 i1 i0e
-    i1e iv ive besselj bessely besseli airy ellipk ellipe ellipkinc ellipeinc sici spence polylog struve
+    divmod random rand randn dirac erfi dawsn expn li zeta gammainc gammaincc betainc j0 j1 jn jv jve y0 y1 yn yv
+    besselj bessely airy ellipk ellipe ellipkinc ellipeinc sici spence polylog struve
     hyp1f1 hyp2f1 fresnel wofz owens_t
 """)
 """Functions that have no counterpart and are no mistyped name of another."""

@@ -9,9 +9,10 @@ from adcli.lang.ir import Equation, Lit, Param, Primitive, Program, Result, Var
 from adcli.lang.ir.primitives import TABLE
 from session_seed import drawn
 
-BESSEL = {"bessel_k", "bessel_ke", "log_bessel_k"}
-REAL = [p for p in TABLE.values() if not p.truth and p.name not in ("dup", "dbessel_ke", "dlog_bessel_k", "dvoigt")]
-"""Every row with a real value, but those whose formulas third derivatives of others among them are."""
+BESSEL = {"bessel_k", "bessel_ke", "log_bessel_k", "bessel_i", "bessel_ie", "log_bessel_i"}
+OTHER_FORMS = {"bessel_ie", "log_bessel_i", *(f"d{name}" for name in BESSEL - {"bessel_k"})}
+REAL = [p for p in TABLE.values() if not p.truth and p.name not in ("dup", "dvoigt", *OTHER_FORMS)]
+"""Every row with a real value, but those whose formulas others among them and their third derivatives are."""
 
 SPECIAL_FUNCTIONS = {"gamma", "lgamma", "digamma", "polygamma", "logaddexp", "dpow", "lbeta", "dsinc", "expint_e1"}
 """Python's own gamma functions are further from the truth than libm's, and the others cross zero: multiple precision is the

@@ -54,9 +54,18 @@ def place_and_widths(r: random.Random) -> tuple[float, float, float]:
     return sigma * r.uniform(-7, 7), sigma, sigma * 10 ** r.uniform(-3, 1)
 
 
+def greater_order(r: random.Random) -> tuple[float, float]:
+    """Without orders and arguments near 0, where derivatives of I by the order, of log(I) the third ones, lose digits."""
+    order, x = order_and_argument(r)
+    return max(order, 0.3), max(x, 0.05)
+
+
 FUNCTIONS = {"bessel_k": (mpmath.besselk, order_and_argument),
              "bessel_ke": (lambda nu, x: mpmath.exp(x) * mpmath.besselk(nu, x), order_and_argument),
              "log_bessel_k": (lambda nu, x: mpmath.log(mpmath.besselk(nu, x)), order_and_argument),
+             "bessel_i": (mpmath.besseli, greater_order),
+             "bessel_ie": (lambda nu, x: mpmath.exp(-x) * mpmath.besseli(nu, x), greater_order),
+             "log_bessel_i": (lambda nu, x: mpmath.log(mpmath.besseli(nu, x)), greater_order),
              "gamma_p": (lambda a, x: tail(a, x, False), shape_and_argument),
              "gamma_q": (lambda a, x: tail(a, x, True), shape_and_argument),
              "voigt": (voigt, place_and_widths)}

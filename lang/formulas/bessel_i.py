@@ -1,0 +1,207 @@
+"""Modified Bessel functions of the first kind with their derivatives by order and argument.
+
+I is the integral of exp(x·cosh(t) − ν·t)/(2πi) along a contour from ∞ − πi to ∞ + πi (NIST Digital Library of Mathematical
+Functions, 10.32.12), here t = t₀ + 2·log(1 + iu) with sinh(t₀) = (ν + SHIFT)/x, on which it falls like a Gaussian function of u.
+Derivatives are moments of −t and of cosh(t); for small arguments, where these cancel, those by x are sums over higher orders.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from adcli.lang.formulas.bessel import EXPONENT, Saddle, cumulant
+
+NODES = tuple(((k + 0.5) / 40,) for k in range(40))
+"""Of the midpoint rule from 0 to 1, which is exact to the last digit for such functions."""
+SHIFT = 3.0
+NEAR = 1.5
+"""Arguments below which derivatives by x are sums over higher orders."""
+TERMS = 10
+"""Of the power series below NEAR."""
+LARGEST = 1e50
+"""Orders beyond which factors that are polynomials in them stay what they are."""
+
+Complex = tuple[Any, Any]
+
+
+@cache
+def higher_orders(n: int) -> tuple[tuple[int, ...], ...]:
+    """The polynomials c in ν, from the constant on, with which the n-th derivative of I by x is a sum of c·I_(ν + j)/xⁿ⁻ʲ."""
+    if n == 0:
+        return ((1,),)
+    found = [[0] * (n + 1) for _ in range(n + 1)]
+    for j, polynomial in enumerate(higher_orders(n - 1)):
+        for k, c in enumerate(polynomial):
+            found[j][k] += (2 * j - n + 1) * c
+            found[j][k + 1] += c
+            found[j + 1][k] += c
+    return tuple(map(tuple, found))
+
+
+def at(polynomial: Sequence[float], i: int, nu: Any) -> Any:
+    """The i-th derivative of a polynomial."""
+    value = 0.0
+    for k in reversed(range(i, len(polynomial))):
+        value = value * nu + math.perm(k, i) * polynomial[k]
+    return value
+
+
+def times(a: Complex, b: Complex) -> Complex:
+    return a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]
+
+
+def powers(z: Complex, n: int) -> list[Complex]:
+    found: list[Complex] = [(1.0, 0.0)]
+    for _ in range(n):
+        found.append(times(found[-1], z) if len(found) > 1 else z)
+    return found
+
+
+class BesselContour:
+    """The contour for positive arguments, and moments of the integrand over its value at u = 0."""
+
+    def __init__(self, nu: Any, x: Any, op: Any) -> None:
+        self.nu, self.x, self.op = nu, x, op
+        self.saddle = saddle = Saddle(nu + SHIFT, x, op)
+        self.unit, both = saddle.unit, saddle.order + saddle.root
+        self.rest = saddle.order * (saddle.order / (saddle.root + x))     # x·(cosh(t₀) − 1)
+        self.rising, self.fallen = both / 2, x / both                     # x·exp(t₀)/2, exp(−t₀)
+        square = EXPONENT / self.rising
+        for _ in range(3):
+            more = x * self.fallen / 2 * (3 + square) / ((1 + square) * (1 + square))
+            square = EXPONENT / (self.rising + more + nu * op.log1p(square) / square)
+        self.width = op.sqrt(square)
+
+    def by_argument(self, m: int, n: int, scaled: bool) -> list[list[Any]]:
+        """Factors of powers of min(x, 1)·exp(−t), in sums over higher orders for min(x, 1)ⁿ times derivatives of I, and of
+        exp(−x)·I if `scaled`, differentiated up to m times by ν."""
+        order, ratio = self.op.min(self.nu, LARGEST), self.unit / self.x
+        found = [[self.nu * 0.0 for _ in range(n + 1)] for _ in range(m + 1)]
+        for k in range(n + 1) if scaled else (n,):
+            less = self.op.pown(-self.unit, n - k) * math.comb(n, k) if k < n else 1.0
+            for j, polynomial in enumerate(higher_orders(k)):
+                for i in range(m + 1):
+                    found[i][j] = found[i][j] + less * self.op.pown(ratio, k - j) * at(polynomial, i, order)
+        return found
+
+    def moment(self, name: str, m: int, n: int, mean: Any, centre: Any, near: list[list[Any]], far: bool = True) -> Any:
+        """Of (mean − t)**m·F, where F is a sum with the factors `near`, or beyond NEAR with `far` (cosh(t) − 1 − centre)ⁿ,
+        times min(x, 1)ⁿ."""
+        op, counts = self.op, [len(row) for row in near]
+
+        def term(y: Any, width: Any, rising: Any, x: Any, fallen: Any, nu: Any, start: Any, unit: Any, above: Any,
+                 *factors: Any) -> Any:
+            u = width * y
+            v = u * u
+            w, falling = 1 + v, x * fallen / 2
+            real = -(rising * v) - falling * v * (3 + v) / (w * w)           # of x·(cosh(t) − cosh(t₀))
+            imaginary = 2 * u * (nu + SHIFT + falling * v * (2 + v) / (w * w))
+            logarithm = op.log1p(v), 2 * op.atan(u)
+            size, angle = op.exp(real - nu * logarithm[0]) / w, imaginary - nu * logarithm[1]
+            density = times((size * op.cos(angle), size * op.sin(angle)), (1.0, -u))
+            by_order = powers((-(start + logarithm[0]), -logarithm[1]), m)
+            step = powers((unit * fallen * (1 - v) / (w * w), -2 * unit * fallen * u / (w * w)), n)
+            given, total = iter(factors), (nu * 0.0, nu * 0.0)
+            for i, count in enumerate(counts):
+                inner = (nu * 0.0, nu * 0.0)
+                for j in range(count):
+                    factor = next(given)
+                    inner = inner[0] + factor * step[j][0], inner[1] + factor * step[j][1]
+                inner = times(by_order[m - i], inner)
+                total = total[0] + math.comb(m, i) * inner[0], total[1] + math.comb(m, i) * inner[1]
+            if n and far:
+                beyond = times(by_order[m], powers(((above + real) / x * unit, imaginary / x * unit), n)[n])
+                total = op.select(x < NEAR, total[0], beyond[0]), op.select(x < NEAR, total[1], beyond[1])
+            return times(density, total)[0]
+        total = op.table_sum(f"bessel_i_{name}_{m}_{n}", NODES, term, self.width, self.rising, self.x, self.fallen, self.nu,
+                             self.saddle.top - mean, self.unit, self.rest - centre, *[c for row in near for c in row])
+        return total * self.width * (2 / math.pi / len(NODES))
+
+    def at_ends(self, n: int, value: Any, end: Any, far: float, nu: Any, x: Any) -> Any:
+        """The value over min(x, 1)ⁿ; those for x = 0, `end`, for infinite x and outside the domain."""
+        op = self.op
+        for _ in range(n):
+            value = value / self.unit
+        value = op.select(x == 0, end, op.select(x == math.inf, far, value))
+        return op.select((nu >= 0) & (nu < math.inf) & (x >= 0), value, math.nan)
+
+
+def contour(nu: Any, x: Any, op: Any) -> BesselContour:
+    """That for arguments in the domain."""
+    return BesselContour(op.select((nu >= 0) & (nu < math.inf), nu, 0), op.select((x > 0) & (x < math.inf), x, 1), op)
+
+
+def i(scaled: bool, m: int, n: int, nu: Any, x: Any, op: Any) -> Any:
+    """I, m times by ν and n times by x; `scaled`, of exp(−x)·I."""
+    along = contour(nu, x, op)
+    zero = along.nu * 0.0
+    moment = along.moment("scaled" if scaled else "plain", m, n, zero, zero, along.by_argument(m, n, scaled), scaled)
+    size = along.saddle.exponential(scaled, along.nu, -1)
+    far = 0.0 if scaled else math.nan if m else math.inf
+    return along.at_ends(n, op.select(size == 0, 0, size * moment), at_0(scaled, m, n, nu, op), far, nu, x)
+
+
+def log_i(m: int, n: int, nu: Any, x: Any, op: Any) -> Any:
+    """log(I), m times by ν and n times by x. Below NEAR, those by x are of ν·log(x) and of log(I/x**ν)."""
+    along = contour(nu, x, op)
+    zero, ratio = along.nu * 0.0, along.unit / along.x
+
+    def moment(i: int, j: int, mean: Any, centre: Any) -> Any:
+        near = [[c[0] * op.pown(ratio, j - k) for k, c in enumerate(higher_orders(j))]]
+        return along.moment("log", i, j, mean, centre, near)
+    total = moment(0, 0, zero, zero)
+    if m + n == 0:
+        value = op.select(along.x < NEAR, near_log(along.nu, op.min(along.x, NEAR), op),
+                          op.log(total) + (along.rest + along.x - along.nu * along.saddle.top))
+    elif (m, n) == (1, 0):
+        value = moment(1, 0, zero, zero) / total
+    else:
+        mean = -(moment(1, 0, zero, zero) / total) if m else zero
+        first = moment(0, 1, zero, zero) / total if n else zero
+        centre = op.select(along.x < NEAR, 0, first * along.x / along.unit)
+        rest = op.select(along.x < NEAR, first, 0)
+
+        def found(i: int, j: int) -> Any:
+            return None if (i, j) == (1, 0) else rest if (i, j) == (0, 1) else moment(i, j, mean, centre) / total
+        value = first + op.select(along.x < NEAR, 0, along.unit) if (m, n) == (0, 1) else cumulant(m, n, found)
+        if n and m < 2:
+            power = (-1.0) ** (n - 1) * math.factorial(n - 1) * op.pown(ratio, n)
+            value = value + op.select(along.x < NEAR, power if m else along.nu * power, 0)
+    return along.at_ends(n, value, log_at_0(m, n, nu, op), math.inf if m + n == 0 else 1.0 if (m, n) == (0, 1) else 0.0, nu, x)
+
+
+def near_log(nu: Any, x: Any, op: Any) -> Any:
+    """log(I) by its power series, which keeps its digits where I is about 1."""
+    rest, square = nu * 0.0, x * x / 4
+    for k in reversed(range(1, TERMS + 1)):
+        rest = square / (k * (nu + k)) * (1 + rest)
+    return nu * op.log(x / 2) - op.lgamma(nu + 1) + op.log1p(rest)
+
+
+def whole_at_0(k: int, n: int) -> float:
+    """The n-th derivative of I of a whole order k at 0."""
+    j = (n - k) // 2
+    return 0.0 if k > n or (n - k) % 2 else math.factorial(n) / (2.0 ** n * math.factorial(j) * math.factorial(j + k))
+
+
+def at_0(scaled: bool, m: int, n: int, nu: Any, op: Any) -> Any:
+    """The limit at x = 0, where by the order it is that of log(x)**m."""
+    sign = nu * 0.0 + (-1.0) ** m
+    for k in range(n):
+        sign = sign * op.select(nu < k, -1, 1)
+    value = op.select(nu > n, 0, sign * math.inf)
+    for k in range(n + 1):
+        whole = sum(math.comb(n, i) * (-1.0) ** (n - i) * whole_at_0(k, i) for i in (range(n + 1) if scaled else (n,)))
+        if m:
+            whole = math.copysign(math.inf, (-1) ** (m if k == n else m + n - k))
+        value = op.select(nu == k, whole, value)
+    return value
+
+
+def log_at_0(m: int, n: int, nu: Any, op: Any) -> Any:
+    if m == 0:
+        whole = cumulant(0, n, lambda i, j: whole_at_0(0, j)) if n else 0.0
+        return op.select(nu == 0, whole, (-1.0) ** (n - 1) * math.inf)
+    return nu * 0.0 + ((-1.0) ** (n - 1) * math.inf if m == 1 else math.nan)
