@@ -20,7 +20,7 @@ PRINTED = [
     (["grad", "-e", "v = versine(x)", "--emit", "text"], "versine(x)"),
     (["fmt", "-e", "v = versine( x )"], "versine(x)"),
     (["check", "-e", "v = versine(x)*exp(y)", "--at", "x=0.5,y=2"], "ok"),
-    (["trace", "-e", "v = versine(x)*y", "--at", "x=0.5,y=2", "--cotangent", "v=1"], "× sin w₋₁"),
+    (["trace", "-e", "v = versine(x)*y", "--at", "x=0.5,y=2", "--cotangent", "v=1"], "× sin x"),
     (["trace", "-e", "v = versine(x)*y", "--at", "x=0.5,y=2", "--format", "latex"], r"\operatorname{versine}"),
     (["why", "-e", "v = 1/versine(x)", "--at", "x=0"], "versine"),
     (["grad", "-e", "v = versine(x)", "--at", "x=0.5", "--digits"], str(math.sin(0.5))[:10]),

@@ -41,11 +41,25 @@ class TableSum(Primitive):
         return Program(params, tuple(builder.equations), (Result("z", value.atom),))
 
 
-_sums: dict[str, TableSum] = {}
+_sums: dict[str, tuple[TableSum, list[int]]] = {}
+"""Each sum, and which of the arguments given its term has."""
 
 
 def table_sum(name: str, table: Table, term: Term, *args: Expr) -> Expr:
-    """The sum of `term` over a table for these arguments. A name is that of one sum."""
+    """The sum of `term` over a table for these arguments, of which it need not have all. A name is that of one sum."""
     if name not in _sums:
-        _sums[name] = TableSum(name, table, term, len(args))
-    return apply(_sums[name], *args)
+        columns, count = len(table[0]), len(args)
+        program = TableSum(name, table, term, count).term
+        read = {r.atom for r in program.results}
+        for e in reversed(program.equations):
+            read.update(e.args if not read.isdisjoint(e.outs) else ())
+        used = [k for k in range(count) if program.params[columns + k].var in read]
+
+        def of_used(*given: Expr) -> Expr:
+            inner = [given[0].builder.expr(Lit(0.0))] * count
+            for k, x in zip(used, given[columns:], strict=True):
+                inner[k] = x
+            return term(*given[:columns], *inner)
+        _sums[name] = TableSum(name, table, of_used, len(used)), used
+    found, used = _sums[name]
+    return apply(found, *[args[k] for k in used])

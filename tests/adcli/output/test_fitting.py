@@ -56,7 +56,7 @@ def test_a_wide_terminal_shows_what_a_pipe_gets(name):
 
 
 def test_both_sides_of_a_trace_go_below_each_other():
-    args = REPORTS["trace"]
+    args = (*REPORTS["trace"], "--names", "textbook")
     wide, narrow, least = (on_terminal(columns, *args) for columns in (120, 80, 40))
     assert " │ " in wide and " │ " not in narrow
     assert narrow.index("Forward primal trace") < narrow.index("Forward tangent trace") < narrow.index("Reverse adjoint trace")
