@@ -71,8 +71,10 @@ def recorded(program: Program, precision: str = "double") -> Tape:
     from adcli.codegen.rows.bytecode import encoded
     from adcli.codegen.rows.expand import expand
     from adcli.codegen.rows.instructions import DEFINITIONS
-    from adcli.lang.operations.precision import PRECISIONS, placing_constants
+    from adcli.lang.operations.precision import PRECISIONS, placing_constants, require_double
     with placing_constants(program, PRECISIONS[precision]):
+        for e in program.equations:
+            require_double(e.op.name, PRECISIONS[precision])
         return encoded(expand(program, DEFINITIONS), PRECISIONS[precision])
 
 

@@ -21,6 +21,8 @@ EXPONENT = 45.0
 """Integrands are summed to where they have fallen by exp(−EXPONENT)."""
 LONGEST = 700.0
 """Lengths in t that are not exceeded."""
+LARGEST = 1e30
+"""Orders from which on derivatives of the logarithm after the first are lost in rounding errors."""
 LARGE = 1000.0
 """Orders from which on ((ν + √(ν² + x²))/x)**ν may be out of range where the function is not."""
 
@@ -68,11 +70,12 @@ def k_moment(m: int, n: int, saddle: Saddle, mean: Any, centre: Any) -> Any:
              u: Any) -> Any:
         v = above - FLAT * op.sinh(angle * y)
         t, half = top + v, op.sinh(v / 2)
-        right, left = op.pown(t - mean, m), op.pown(t + mean, m) * (-1.0) ** m
+        right, left = (op.pown(t - mean, m), op.pown(t + mean, m) * (-1.0) ** m) if m else (1.0, 1.0)
         both = (right + left) + left * op.expm1(-2 * order * t)
         rise = op.sinh(t / 2)
         fallen = op.exp(-(2 * gap * half * half + order * beyond_linear(v, op)))
-        return weight * op.cosh(angle * y) * fallen * both * op.pown(centre - 2 * u * rise * rise, n)
+        found = weight * op.cosh(angle * y) * fallen * both
+        return found * op.pown(centre - 2 * u * rise * rise, n) if n else found
     total = op.table_sum(f"bessel_k_{m}_{n}", gauss_legendre(NODES), term, angle, above, top, order, gap, mean, centre,
                          saddle.unit)
     return total * angle * (FLAT / 2)
@@ -98,6 +101,7 @@ def log_k(m: int, n: int, nu: Any, x: Any, op: Any) -> Any:
         value = mean if m else centre - saddle.unit
     else:
         value = cumulant(m, n, lambda i, j: k_moment(i, j, saddle, mean, -centre) / total if i + j > 1 else None)
+        value = op.select(saddle.order < LARGEST, value, math.nan)   # whose rounding errors are larger than it
     return at_ends(m, n, value, -1.0 if (m, n) == (0, 1) else 0.0, nu, x, saddle)
 
 

@@ -20,7 +20,7 @@ NEAR = 1.5
 """Arguments below which derivatives by x are sums over higher orders."""
 TERMS = 10
 """Of the power series below NEAR."""
-LARGEST = 1e50
+LARGEST = 1e30
 """Orders beyond which factors that are polynomials in them stay what they are."""
 
 Complex = tuple[Any, Any]

@@ -139,16 +139,17 @@ def incomplete_gamma_rows(row: Callable[..., Fn], op: TableOperations) -> None:
 
 def bessel_rows(row: Callable[..., Fn], op: TableOperations) -> None:
     """Bessel functions, their products with exponentials and their logarithms, each with all of its derivatives."""
-    def surface(name: str, value: Callable[..., Any], about: str, **columns: Any) -> None:
+    def surface(name: str, value: Callable[..., Any], about: str, factored: bool = False, **columns: Any) -> None:
         derived, domain = f"d{name}", ((0.1, 4.0), (0.1, 4.0))
         DERIVATIVES.append(derived)
         partial: Fn = row(derived, "rrrr>r", lambda t, z, nu, x, m, n: t * partial(nu, x, order(m) + 1, order(n)),
                           lambda t, z, nu, x, m, n: t * partial(nu, x, order(m), order(n) + 1), None, None, static=(2, 3),
                           domain=(*domain, ORDERS, ORDERS), args="nu, x, m, n", saturates=True,
                           value=lambda nu, x, m, n: value(order(m), order(n), nu, x, op),
-                          about=f"derivative of {name}(nu, x), m times by nu and n times by x", **columns)
+                          about=f"derivative of {name}, m times by nu and n times by x", **columns)
         row(name, "rr>r", lambda t, z, nu, x: t * partial(nu, x, 1, 0), lambda t, z, nu, x: t * partial(nu, x, 0, 1),
-            domain=domain, args="nu, x", saturates=True, value=lambda nu, x: value(0, 0, nu, x, op), about=about, **columns)
+            domain=domain, args="nu, x", saturates=True, value=lambda nu, x: value(0, 0, nu, x, op), about=about,
+            factored=factored, **columns)
 
     k, second = formula("bessel:k"), "modified Bessel function of the second kind"
     columns: dict[str, Any] = {"defined": "x > 0", "status": (Status(POLE, lambda z, nu, x, *orders: x == 0, nan=True),)}
@@ -156,9 +157,9 @@ def bessel_rows(row: Callable[..., Fn], op: TableOperations) -> None:
     surface("bessel_ke", lambda *args: k(True, *args), f"exp(x) times the {second}", **columns)
     surface("log_bessel_k", formula("bessel:log_k"), f"logarithm of the {second}", **columns)
     i, first = formula("bessel_i:i"), "modified Bessel function of the first kind"
-    columns = {"defined": "nu >= 0 and x > 0", "status": (Status(SINGULAR, lambda z, nu, x, *orders: x == 0),)}
-    surface("bessel_i", lambda *args: i(False, *args), first, **columns)
-    surface("bessel_ie", lambda *args: i(True, *args), f"exp(-x) times the {first}", **columns)
+    columns = {"defined": "nu >= 0 and x >= 0", "status": (Status(SINGULAR, lambda z, nu, x, *orders: x == 0),)}
+    surface("bessel_i", lambda *args: i(False, *args), first, True, **columns)
+    surface("bessel_ie", lambda *args: i(True, *args), f"exp(-x) times the {first}", True, **columns)
     surface("log_bessel_i", formula("bessel_i:log_i"), f"logarithm of the {first}", **columns)
 
 

@@ -18,7 +18,9 @@ SPECIAL_FUNCTIONS = {"gamma", "lgamma", "digamma", "polygamma", "logaddexp", "dp
 """Python's own gamma functions are further from the truth than libm's, and the others cross zero: multiple precision is the
 judge of these, with 4 units in the last place of the largest term that the value is summed from."""
 
-SUMS = {"gamma_p", "gamma_q", "dgamma_p", "gamma_density", "voigt", "dvoigt", *BESSEL, *(f"d{name}" for name in BESSEL)}
+IN_DOUBLE = {"voigt", "dvoigt", *BESSEL, *(f"d{name}" for name in BESSEL)}
+"""Rows that are refused in single precision."""
+SUMS = {"gamma_p", "gamma_q", "dgamma_p", "gamma_density", *IN_DOUBLE}
 """Sums over a table: they take longer than others where they are interpreted, and NumPy rounds their terms otherwise."""
 
 SMOOTH_ONLY = {"sign", "floor", "ceil", "round", "trunc"}
