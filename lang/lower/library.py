@@ -15,19 +15,21 @@ from adcli.lang.syntax.parse import parse_tree
 
 FOLDER = Path(room.__path__[0])
 FILES = ("elementary.ad", "probability.ad", "densities.ad", "learning.ad", "special.ad")
+PARTS = "large_parameters.ad"
+"""Functions that others are made of, which nobody looks for."""
 
 
 class Prelude(Mapping[str, Template]):
-    """Functions by name, in the order of their files."""
+    """Functions by name, in the order of their files; those of `PARTS` are there, too, and are not listed."""
 
     def __getitem__(self, name: str) -> Template:
         return defined_in(self.places[name])[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.places)
+        return (name for name, path in self.places.items() if path.name != PARTS)
 
     def __len__(self) -> int:
-        return len(self.places)
+        return sum(1 for _ in self)
 
     def __contains__(self, name: object) -> bool:
         return name in self.places
@@ -35,7 +37,8 @@ class Prelude(Mapping[str, Template]):
     @cached_property
     def places(self) -> Mapping[str, Path]:
         """The file that defines each function."""
-        return {name: FOLDER / file for file in FILES for name in re.findall(r"^def (\w+)", text(FOLDER / file), re.MULTILINE)}
+        return {name: FOLDER / file for file in (*FILES, PARTS)
+                for name in re.findall(r"^def (\w+)", text(FOLDER / file), re.MULTILINE)}
 
     def body(self, name: str) -> str:
         """The expression of a function, as it is written."""
