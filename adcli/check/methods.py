@@ -22,7 +22,7 @@ from adcli.check.tally import Tally
 from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.native_arithmetic import NATIVE
 from adcli.lang.analyse.rounding import NEAR, Bounded, Rounding
-from adcli.lang.evaluate import precise_arithmetic
+from adcli.lang.enclosures import precise_arithmetic
 from adcli.lang.ir.errors import install
 from adcli.lang.operations.precision import DOUBLE, Precision
 from adcli.lang.verify.differences import UNRESOLVED

@@ -20,7 +20,8 @@ from adcli.input.sampling import Point
 from adcli.lang.analyse.numeric_sweeps import dependent
 from adcli.lang.analyse.rounding import HERE, NEAR, NO_ERRORS, ULP, Bounded, Rounding
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.evaluate import every_value, precise_arithmetic
+from adcli.lang.enclosures import precise_arithmetic
+from adcli.lang.evaluate import every_value
 from adcli.lang.ir import LEVELS, SMOOTH, Equation, Program
 from adcli.lang.operations.precision import DOUBLE, Precision
 from adcli.lang.passes.pipeline import tangent_program, tangents

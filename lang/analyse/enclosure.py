@@ -138,7 +138,7 @@ def as_enclosure(found: Sequence[Any]) -> Enclosure:
 
 def _standing(decoration: int, bounds: FloatBounds) -> str:
     """A decoration by its name; what is bounded, but not for doubles, is not common."""
-    from adcli.lang.evaluate.intervals import CONTINUOUS, DECORATIONS
+    from adcli.lang.enclosures.intervals import CONTINUOUS, DECORATIONS
     return DECORATIONS[decoration if _finite(bounds) else min(decoration, CONTINUOUS)]
 
 
@@ -148,23 +148,23 @@ def _finite(bounds: FloatBounds) -> bool:
 
 def interval_values(program: Program, box: InputBox) -> ValuesAt:
     """The interval of every value of the program."""
-    from adcli.lang.evaluate.interval_arithmetic import interval_arithmetic
+    from adcli.lang.enclosures.interval_arithmetic import interval_arithmetic
     return every_value(program, {name: _interval(*ends) for name, ends in box.items()}, interval_arithmetic())
 
 
 def results(program: Program, values: Mapping[Any, Any]) -> list[Any]:
-    from adcli.lang.evaluate.interval_arithmetic import interval_arithmetic
+    from adcli.lang.enclosures.interval_arithmetic import interval_arithmetic
     return [read(values, r.atom, interval_arithmetic()) for r in program.results]
 
 
 def _interval(lo: float, hi: float) -> Any:
-    from adcli.lang.evaluate.interval_arithmetic import constant
-    from adcli.lang.evaluate.intervals import Interval, arb
+    from adcli.lang.enclosures.interval_arithmetic import constant
+    from adcli.lang.enclosures.intervals import Interval, arb
     return Interval(arb(lo), arb(hi)) if lo < hi else constant(lo)
 
 
 def _better(now: Any, before: Any) -> Any:
-    from adcli.lang.evaluate.intervals import meet
+    from adcli.lang.enclosures.intervals import meet
     return meet(now, before)
 
 
@@ -193,7 +193,7 @@ def _outward(x: Any) -> FloatBounds:
 
 def down(end: Any) -> float:
     """The largest double that is not above an exact number."""
-    from adcli.lang.evaluate.intervals import arb
+    from adcli.lang.enclosures.intervals import arb
     x = float(end)
     while arb(x) > end:
         x = math.nextafter(x, -math.inf)
@@ -202,7 +202,7 @@ def down(end: Any) -> float:
 
 def up(end: Any) -> float:
     """The smallest double that is not below an exact number."""
-    from adcli.lang.evaluate.intervals import arb
+    from adcli.lang.enclosures.intervals import arb
     x = float(end)
     while arb(x) < end:
         x = math.nextafter(x, math.inf)
@@ -214,7 +214,7 @@ def _culprit(program: Program, values: Mapping[Any, Any], found: Sequence[Any]) 
     e = blamed_operation(program, values, found)
     if e is None:
         return None
-    from adcli.lang.evaluate.interval_arithmetic import interval_arithmetic
+    from adcli.lang.enclosures.interval_arithmetic import interval_arithmetic
     args = [read(values, a, interval_arithmetic()) for a in e.args]
     return e, [a if a is None or isinstance(a, bool) else _wide(a) for a in args], _reason(values[e.outs[0]])
 
@@ -292,7 +292,7 @@ class Bisection:
         return derived if len(derived.equations) <= self.most // 10 else None
 
     def piece(self, box: dict[str, FloatBounds]) -> SubBox:
-        from adcli.lang.evaluate.intervals import CONTINUOUS
+        from adcli.lang.enclosures.intervals import CONTINUOUS
         values = interval_values(self.program, box)
         if not self.values:
             self.values = values
@@ -321,7 +321,7 @@ class Bisection:
 
     def _sharper(self, x: Any, centre: Any, partials: Sequence[Any], box: InputBox, middle: InputBox, i: int) -> Any:
         """The bounds of result i met with its mean value form, and with its corners where it is monotone."""
-        from adcli.lang.evaluate.intervals import Interval, add, meet, mul, sub
+        from adcli.lang.enclosures.intervals import Interval, add, meet, mul, sub
         if not all(map(_sound, partials)) or not _sound(centre):
             return x
         form = centre

@@ -18,7 +18,8 @@ from typing import Any
 
 from adcli.lang.analyse.numeric_rules import arguments, by_rule, contribution, met
 from adcli.lang.analyse.numeric_sweeps import Contribution, Sweep, dependent, forward_sweep, reverse_sweep
-from adcli.lang.evaluate import FLOAT, MOST_EXPONENT_BITS, Arithmetic, ValuesAt, every_value, precise_arithmetic, read
+from adcli.lang.enclosures import precise_arithmetic
+from adcli.lang.evaluate import FLOAT, MOST_EXPONENT_BITS, Arithmetic, ValuesAt, every_value, read
 from adcli.lang.ir import KINK, POLE, SINGULAR, Atom, Equation, Lit, Point, Program, Result, Var, definitions
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.activity import active_values

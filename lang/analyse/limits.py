@@ -23,7 +23,8 @@ from adcli.lang.analyse.enclosure import available, blamed_operation, have_inter
 from adcli.lang.analyse.findings import Finding
 from adcli.lang.analyse.right_digits import decimal
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.evaluate import Arithmetic, evaluate, every_value, precise_arithmetic, read
+from adcli.lang.enclosures import precise_arithmetic
+from adcli.lang.evaluate import Arithmetic, evaluate, every_value, read
 from adcli.lang.ir import Point, Program, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.rounded import meant
@@ -210,8 +211,8 @@ def sample(program: Program, at: Point, x: str, side: int, depth: int, square: i
 def exact_literals() -> Arithmetic:
     """Intervals with exponentials of all numbers beside the point, in which a constant is the decimal that one writes for it, or
     that multiple of π; equal ones are one object, so that comparisons between them are decided."""
-    from adcli.lang.evaluate.interval_arithmetic import constant, decorated, exponentials, interval_arithmetic
-    from adcli.lang.evaluate.intervals import arb, enclosed, fmpq
+    from adcli.lang.enclosures.interval_arithmetic import constant, decorated, exponentials, interval_arithmetic
+    from adcli.lang.enclosures.intervals import arb, enclosed, fmpq
     made: dict[float, Any] = {}
 
     def literal(x: float) -> Any:
@@ -232,7 +233,7 @@ def exact_literals() -> Arithmetic:
 
 def beside(x: float, exact: Any, side: int, depth: int, square: int) -> Any:
     """x + s or x − s at a small distance s; ∓1/s for an infinite x."""
-    from adcli.lang.evaluate.intervals import add, arb, point_of
+    from adcli.lang.enclosures.intervals import add, arb, point_of
     distance = arb(square).sqrt().mid() * arb(2) ** -depth
     if math.isinf(x):
         return point_of(-side * (1 / distance).mid())
@@ -241,7 +242,7 @@ def beside(x: float, exact: Any, side: int, depth: int, square: int) -> Any:
 
 def known(z: Any) -> Any | None:
     """A value from its bounds: the middle where they are narrow, the larger one where both are 0 as doubles, or else None."""
-    from adcli.lang.evaluate.intervals import arb
+    from adcli.lang.enclosures.intervals import arb
     if not z.bounded or not z.decoration:
         return None
     if (ball := z.ball()).rel_accuracy_bits() >= KNOWN_BITS:
@@ -252,7 +253,7 @@ def known(z: Any) -> Any | None:
 
 def infinite(z: Any) -> Any | None:
     """The infinity of a pole that is hit at every distance."""
-    from adcli.lang.evaluate.intervals import EITHER, EMPTY
+    from adcli.lang.enclosures.intervals import EITHER, EMPTY
     return None if z is EITHER or z is EMPTY else z.lo
 
 
@@ -287,14 +288,14 @@ def judged(samples: Sequence[NearbyValue]) -> Side:
 
 
 def agreed(numbers: Sequence[Any]) -> bool:
-    from adcli.lang.evaluate.intervals import arb
+    from adcli.lang.enclosures.intervals import arb
     last = numbers[-1]
     return all(t == last or abs(t - last) <= abs(last) * arb(2) ** -AGREEING_BITS for t in numbers)
 
 
 def falls(sizes: Sequence[Any]) -> bool:
     """True if the greatest values at each depth fall to 0 like a power of the distance, or are 0 as doubles."""
-    from adcli.lang.evaluate.intervals import arb
+    from adcli.lang.enclosures.intervals import arb
     if all(t < arb(2) ** -BELOW_DOUBLES for t in sizes):
         return True
     return 0 not in sizes and sizes[-1] < arb(2) ** -AGREEING_BITS and like_a_power(
@@ -319,7 +320,7 @@ def like_a_power(steps: Sequence[tuple[Any, int]]) -> bool:
 
 def rises(sizes: Sequence[Any]) -> list[tuple[Any, int, float]]:
     """By what power of two sizes rise from depth to depth, how much deeper that is, and by what power of two as a factor."""
-    from adcli.lang.evaluate.intervals import arb
+    from adcli.lang.enclosures.intervals import arb
     logs = [t.log() / arb.const_log2() for t in sizes]
     return [(b - a, n - m, math.log2(n / m)) for (a, b), (m, n) in zip(pairwise(logs), pairwise(DEPTHS), strict=True)]
 
@@ -339,7 +340,7 @@ def unsettled(numbers: Sequence[Any], sizes: Sequence[Any]) -> str:
 
 def shown(t: Any) -> str:
     """A number in a few digits, or how far out it is."""
-    from adcli.lang.evaluate.intervals import arb
+    from adcli.lang.enclosures.intervals import arb
     if t != 0 and not arb(10) ** -MOST_SHOWN < abs(t) < arb(10) ** MOST_SHOWN:
         return f"{'-' * (t < 0)}1e{'+' if abs(t) > 1 else '-'}{MOST_SHOWN} or {'more' if abs(t) > 1 else 'less'}"
     return decimal(t, SHOWN)

@@ -66,7 +66,7 @@ def exact_results(program: Program, at: Point, results: Sequence[float]) -> tupl
 
 def within(x: float, t: Any) -> bool:
     """True if a double may be the exact value."""
-    from adcli.lang.evaluate.intervals import arb
+    from adcli.lang.enclosures.intervals import arb
     return x == x and bool(t.lo <= arb(x) <= t.hi)
 
 
@@ -91,7 +91,7 @@ def _dependent(program: Program, sources: set[Any], values: Mapping[Var, Any]) -
 # ---------------------------------------------------------------- one number
 
 def _judged(x: float, t: Any, turned: bool) -> Digits:
-    from adcli.lang.evaluate.intervals import EITHER, EMPTY
+    from adcli.lang.enclosures.intervals import EITHER, EMPTY
     if t is EMPTY:
         return Digits(None if x != x else 0.0, "nan", turned)
     if t is EITHER:
@@ -121,7 +121,7 @@ def count(x: float, t: Any) -> float | None:
 
 def _digits(x: float, t: Any) -> float:
     """The digits of x against one number."""
-    from adcli.lang.evaluate.intervals import arb
+    from adcli.lang.enclosures.intervals import arb
     if t == 0:
         return 0.0 if x else MOST_DIGITS
     with precision(64):

@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from adcli.lang.evaluate import FLOAT, Arithmetic, precise_arithmetic
+from adcli.lang.enclosures import precise_arithmetic
+from adcli.lang.evaluate import FLOAT, Arithmetic
 from adcli.lang.ir import Atom, Equation, Lit, Point, Program, Var
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import Meaning, Rounded, meaning, meant

@@ -2,7 +2,7 @@
 
 It is the reference that every back end is tested against, and what diagnoses run. An `Arithmetic` says how constants are
 made and what each primitive does; here are Python floats with IEEE semantics, and NumPy arrays. (Intervals and multiple
-precision have modules of their own.) A primitive that the table defines by others (`value`) needs no entry.
+precision are in the room `enclosures`.) A primitive that the table defines by others (`value`) needs no entry.
 
 The room `evaluate` has one file for each arithmetic, with all its functions; a new arithmetic is a new file. It knows the IR and
 nothing else: not the text of programs, nor their derivatives, nor machines.
@@ -357,9 +357,3 @@ def numpy_arithmetic() -> Arithmetic:
 
 MOST_EXPONENT_BITS = 64
 """Arguments that need more make exponentials as good as infinite or zero: their exponents alone would have that many bits."""
-
-
-def precise_arithmetic(digits: int = 50) -> Arithmetic:
-    """Multiple precision with `digits` decimal digits (the extra package python-flint)."""
-    from adcli.lang.evaluate import multiple_precision
-    return multiple_precision.arithmetic(digits)

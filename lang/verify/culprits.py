@@ -17,7 +17,8 @@ from typing import Any
 
 from adcli.lang.analyse.numeric_rules import by_rule
 from adcli.lang.analyse.numeric_sweeps import ArgumentUse, forward_sweep, reverse_sweep
-from adcli.lang.evaluate import FLOAT, Arithmetic, every_value, precise_arithmetic, read
+from adcli.lang.enclosures import precise_arithmetic
+from adcli.lang.evaluate import FLOAT, Arithmetic, every_value, read
 from adcli.lang.ir import Atom, Equation, Point, Program, Result, definitions
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.activity import active_values

@@ -15,7 +15,8 @@ from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
-from adcli.lang.evaluate import Arithmetic, evaluate, precise_arithmetic
+from adcli.lang.enclosures import precise_arithmetic
+from adcli.lang.evaluate import Arithmetic, evaluate
 from adcli.lang.ir import Point, Program
 from adcli.lang.ir.records import value_record
 

@@ -12,7 +12,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from adcli.lang.evaluate import Arithmetic, every_value, precise_arithmetic, read
+from adcli.lang.enclosures import precise_arithmetic
+from adcli.lang.evaluate import Arithmetic, every_value, read
 from adcli.lang.ir import Equation, Point, Program
 from adcli.lang.ir.primitives import TABLE
 

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adcli.lang.evaluate import Arithmetic, evaluate, every_value, precise_arithmetic, read
+from adcli.lang.enclosures import precise_arithmetic
+from adcli.lang.evaluate import Arithmetic, evaluate, every_value, read
 from adcli.lang.ir import Point, Program
 from adcli.lang.verify.differences import spare_digits
 from adcli.lang.verify.local_scale import decided

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 from adcli.lang.derive.derivatives import gradient
+from adcli.lang.enclosures.interval_arithmetic import interval_arithmetic
+from adcli.lang.enclosures.intervals import point_of
 from adcli.lang.evaluate import evaluate
-from adcli.lang.evaluate.interval_arithmetic import interval_arithmetic
-from adcli.lang.evaluate.intervals import point_of
 from adcli.lang.ir import Lit, Primitive, Program
 from back_ends import values
 from flint import arb, ctx

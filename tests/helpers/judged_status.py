@@ -17,7 +17,8 @@ from random import Random
 from typing import Any, NamedTuple
 
 from adcli.lang.analyse.numeric_rules import run
-from adcli.lang.evaluate import FLOAT, precise_arithmetic
+from adcli.lang.enclosures import precise_arithmetic
+from adcli.lang.evaluate import FLOAT
 from adcli.lang.ir import DOMAIN, JUMP, KINK, SINGULAR, SMOOTH, Equation, Lit, Primitive, Var
 from adcli.lang.operations.rule_programs import Rule, Statics, statics, status_rule
 

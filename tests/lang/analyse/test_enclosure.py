@@ -12,8 +12,9 @@ import pytest
 from adcli.lang.analyse import enclosure
 from adcli.lang.analyse.enclosure import enclose
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.evaluate import evaluate, intervals
-from adcli.lang.evaluate.interval_arithmetic import interval_arithmetic
+from adcli.lang.enclosures import intervals
+from adcli.lang.enclosures.interval_arithmetic import interval_arithmetic
+from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import POLE
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE

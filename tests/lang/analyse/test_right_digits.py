@@ -8,9 +8,9 @@ import mpmath
 import pytest
 from adcli.lang.analyse.right_digits import EXACT, decimal, right_digits
 from adcli.lang.derive.derivatives import gradient
+from adcli.lang.enclosures.interval_arithmetic import interval_arithmetic
+from adcli.lang.enclosures.intervals import DECORATIONS, INF, Interval, arb, infinity, point_of, power
 from adcli.lang.evaluate import FLOAT, evaluate
-from adcli.lang.evaluate.interval_arithmetic import interval_arithmetic
-from adcli.lang.evaluate.intervals import DECORATIONS, INF, Interval, arb, infinity, point_of, power
 from adcli.lang.lower.frontend import parse
 from compare_corpus import cases
 from places import DATA

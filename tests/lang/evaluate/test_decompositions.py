@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from adcli.lang.evaluate import evaluate, precise_arithmetic
+from adcli.lang.enclosures import precise_arithmetic
+from adcli.lang.evaluate import evaluate
 from adcli.lang.lower.frontend import parse
 from command import adcli as run
 

@@ -76,7 +76,7 @@ def test_polygamma_takes_no_steps_from_far_on_the_left(n: int, x: float) -> None
     """It is computed by reflection, at any precision; steps of 1 take minutes at −1e8. The reference steps once: the cotangent
     has the same derivatives at x and at x₀ in (−1, 0)."""
     from adcli.lang.analyse.enclosure import precision
-    from adcli.lang.evaluate.interval_arithmetic import interval_arithmetic
+    from adcli.lang.enclosures.interval_arithmetic import interval_arithmetic
     from flint import arb
     mp = mpmath.mp.clone()
     mp.dps = 200

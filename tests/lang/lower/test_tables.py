@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from adcli.lang.evaluate import evaluate, precise_arithmetic
+from adcli.lang.enclosures import precise_arithmetic
+from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.suggest.counterparts import OF_TABLES

@@ -16,8 +16,7 @@ from functools import cache, reduce
 from itertools import product
 from typing import Any
 
-from adcli.lang.evaluate import FLOAT, Arithmetic
-from adcli.lang.evaluate.intervals import (
+from adcli.lang.enclosures.intervals import (
     COMMON,
     CONTINUOUS,
     DEFINED,
@@ -53,7 +52,8 @@ from adcli.lang.evaluate.intervals import (
     rising,
     sub,
 )
-from adcli.lang.evaluate.special_intervals import SPECIAL
+from adcli.lang.enclosures.special_intervals import SPECIAL
+from adcli.lang.evaluate import FLOAT, Arithmetic
 from adcli.lang.ir import Lit
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import meant

@@ -11,8 +11,7 @@ from itertools import pairwise
 from math import comb, factorial, isnan, nan
 from typing import Any
 
-from adcli.lang.evaluate import FLOAT
-from adcli.lang.evaluate.intervals import (
+from adcli.lang.enclosures.intervals import (
     EMPTY,
     INF,
     ONE,
@@ -30,6 +29,7 @@ from adcli.lang.evaluate.intervals import (
     point,
     rising,
 )
+from adcli.lang.evaluate import FLOAT
 from adcli.lang.ir import Lit
 from adcli.lang.ir.primitives import TABLE
 from flint import acb, arb, arb_series, ctx

@@ -4,8 +4,8 @@ from __future__ import annotations
 import math
 
 import pytest
-from adcli.lang.evaluate import precise_arithmetic
-from adcli.lang.evaluate.multiple_precision import LIFTED
+from adcli.lang.enclosures import precise_arithmetic
+from adcli.lang.enclosures.multiple_precision import LIFTED
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.special_rows import DERIVATIVES
 from multiple_precision import mpmath_arithmetic

@@ -6,7 +6,7 @@ module must have). A monotone function is evaluated at both ends: over wide inte
 
 Bounds hold wherever all operations on the way are defined. Whether they are, the decoration says (IEEE Std 1788-2015, clause
 8): how well the operations so far behave on the box. A function here gives the decoration of its own step, and the arithmetic
-(`adcli.lang.evaluate.interval_arithmetic`) takes the worst of it and those of the arguments, so that is done in one place.
+(`adcli.lang.enclosures.interval_arithmetic`) takes the worst of it and those of the arguments, so that is done in one place.
 
 Four values are no real numbers: EMPTY, of an operation that certainly has no value; an infinity, of a pole that is certainly
 hit; EITHER, an infinity with the sign of a zero; and UNDEFINED, where nothing is known.

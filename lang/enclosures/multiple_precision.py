@@ -11,10 +11,10 @@ from functools import cache
 from math import nan
 from typing import Any
 
+from adcli.lang.enclosures.interval_arithmetic import interval_arithmetic
+from adcli.lang.enclosures.intervals import EITHER, INF, Interval, arb, ctx, point_of
+from adcli.lang.enclosures.special_intervals import SPECIAL
 from adcli.lang.evaluate import CHOICES, COMPARISONS, FLOAT, RING, Arithmetic
-from adcli.lang.evaluate.interval_arithmetic import interval_arithmetic
-from adcli.lang.evaluate.intervals import EITHER, INF, Interval, arb, ctx, point_of
-from adcli.lang.evaluate.special_intervals import SPECIAL
 from adcli.lang.ir import Lit
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import meant
