@@ -74,7 +74,7 @@ def test_the_functions_of_a_library_are_those_that_it_has(library: str, tmp_path
             for name in names:
                 with np.errstate(all="ignore"), contextlib.suppress(ValueError, TypeError):   # of math, where it has no value
                     expected = getattr(module, name)(*point)
-                    if name in ("iv", "ive") and min(point) < 0:   # orders and arguments that bessel_i has not
+                    if name in ("iv", "ive", "voigt_profile") and min(point[:2]) < 0:   # which ours have not
                         assert np.isnan(found[name])
                     elif not np.isinf(expected):
                         np.testing.assert_allclose(found[name], expected, rtol=1e-13, atol=1e-15, err_msg=f"{name}{point}")
