@@ -6,6 +6,7 @@ that two sizes are one, that an input has to be a constant) is a fact, and a new
 from __future__ import annotations
 
 import ast
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -71,7 +72,7 @@ def repeated(made: Callable[[], Source], source: Source) -> Source:
     raise AdError("the shapes of the arrays cannot be found", source=source, help="declare their extents")
 
 
-class PythonReading:
+class PythonReading(ABC):
     """The text, its tree and the program in the making."""
 
     def __init__(self, source: Source, tree: ast.Module, facts: Facts) -> None:
@@ -104,21 +105,21 @@ class PythonReading:
 
     # What the file says, which `PythonFile` knows.
 
+    @abstractmethod
     def module_value(self, name: str, node: ast.AST) -> Any:
         """The value of a name of the file, or of Python."""
-        raise NotImplementedError
 
+    @abstractmethod
     def imported(self, s: ast.Import | ast.ImportFrom) -> Mapping[str, Any]:
         """The names that an import brings."""
-        raise NotImplementedError
 
+    @abstractmethod
     def function(self, node: ast.AST, params: Sequence[str]) -> DraftFunction | None:
         """A function of numbers as one of the program; None where it has to be written out in the place of its call."""
-        raise NotImplementedError
 
+    @abstractmethod
     def written_function(self, name: str, params: Sequence[str], value: str, span: Span) -> str:
         """The name of a function that is written into the program, once."""
-        raise NotImplementedError
 
     def counted(self, node: ast.AST) -> None:
         """AdError where the program grows without end."""
