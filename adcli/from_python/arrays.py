@@ -27,7 +27,7 @@ from adcli.from_python.values import (
 )
 from adcli.lang.ir.affine import Affine, affine, bounds, floor, product
 from adcli.lang.tree.nodes import Call, Node, Op, Token
-from adcli.readers.draft import DraftLine, IndexEntry, Ref, Variable, Whole, entries, leaves, number
+from adcli.readers.draft import DraftLine, IndexEntry, Ref, Variable, Whole, entries, leaves, number, sums
 
 SUBSCRIPT = "a subscript"
 Compute = Callable[[Any, Any], Any]
@@ -108,8 +108,7 @@ class PythonArithmetic(PythonFrame):
                 t.variable.whole = True
         if isinstance(found, Ref):
             return affine(IndexEntry(found))
-        used = {i for t in leaves(found) for x in (t.subscripts or () if isinstance(t, Ref) else [t.value] if isinstance(t, Whole)
-                                                   else ()) for i in x.indices()}
+        used = {i for t in leaves(found) for x in sums(t) for i in x.indices()}
         steps, box = [(t, n) for t, n in self.steps if t in used], {t: (ZERO, n - 1) for t, n in self.steps}
         at = [affine(t) for t, _ in steps]
         table = Variable("at", [bounds(n, box)[1] for _, n in steps], whole=True)

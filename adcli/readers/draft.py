@@ -174,6 +174,11 @@ def number(value: float, span: Span) -> Node:
     return Token("NAME" if text in ("inf", "nan") else "NUMBER", text, *span)
 
 
+def sums(leaf: Token) -> Sequence[Affine]:
+    """The sums of indices and sizes in a leaf."""
+    return leaf.subscripts or () if isinstance(leaf, Ref) else [leaf.value] if isinstance(leaf, Whole) else ()
+
+
 def leaves(*roots: Node) -> Iterator[Token]:
     """The leaves of expressions."""
     stack = list(roots)
@@ -183,7 +188,7 @@ def leaves(*roots: Node) -> Iterator[Token]:
             stack += node.args
         elif isinstance(node, Token):
             yield node
-            for x in (node.subscripts or () if isinstance(node, Ref) else [node.value] if isinstance(node, Whole) else ()):
+            for x in sums(node):
                 yield from entries(x)
 
 
@@ -198,8 +203,6 @@ def read_in(line: DraftLine | DraftLoop) -> set[Variable]:
 WORDS = RESERVED - {"pi", "π", "where"}
 """Words that are no names of inputs and outputs."""
 LETTERS = "ijklmnpqr"
-LINE = 130
-"""Characters of a line of inputs."""
 INT32 = Token("NAME", "int32", 0, 0)
 
 
