@@ -170,8 +170,9 @@ class VectorFunction(Components, ABC):
 
 def moved_inputs(program: Program, order: Sequence[str] | None, fixed: Mapping[str, Any]) -> list[str]:
     """The inputs that are components of the vector: those in `order`, by default all but params that are not `fixed`."""
-    known = inputs_to_differentiate(program, order if order is not None else None)
-    inputs_to_differentiate(program, [*fixed.keys() - {p.name for p in program.params if p.var.integer}])
+    known = inputs_to_differentiate(program, order)
+    integers = {p.name for p in program.params if p.var.integer}
+    inputs_to_differentiate(program, [name for name in fixed if name not in integers])
     if order is None:
         return [name for name in known if name not in fixed]
     if (twice := repeated([*fixed, *order])) is not None:
