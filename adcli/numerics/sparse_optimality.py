@@ -215,14 +215,13 @@ def with_curvature(at: Derivatives, here: PointDerivatives, known: Assessment, b
     from scipy.sparse import vstack
     if here.hess is None:
         return replace(known, verdict=STATIONARY)
-    rows = compact(scaled(here.jacobian, size))
-    strong, free = freedom(here, known, bounds, size, rows)
+    jacobian = compact(scaled(here.jacobian, size))
+    strong, free = freedom(here, known, bounds, size, jacobian)
     hessian = compact(scaled(here.hess(known.multipliers), size, size))
     if not np.isfinite(entries(hessian)).all():
         return known
-    every = rows[known.active][:, free]
-    held, inner = of_length_one(rows[strong][:, free]), hessian[free][:, free]
-    rows = held
+    rows = held = of_length_one(jacobian[strong][:, free])
+    inner = hessian[free][:, free]
     flat: Any = np.zeros((0, len(size)))
     if (solve := definite(inner, rows)) is None:
         flat = compact(scaled(flat_directions(at, known.x, free, size), 1 / size))
@@ -237,15 +236,13 @@ def with_curvature(at: Derivatives, here: PointDerivatives, known: Assessment, b
     found = replace(known, step=step * size, direction=along)
     lower = float(right @ solve(right))
     near = bool(np.all(np.abs(step) <= STEP)) or lower <= IN_VALUE * abs(known.f)
-    if not near:
-        return replace(found, direction=None)
-    if not steady(at, found, hessian, rows, free, size):
+    if not near or not steady(at, found, hessian, rows, free, size):
         return replace(found, direction=None)
     if held.shape[0] and not firm(at, known, bounds, held, strong, free, size):
         return degenerate(found)
     if known.active.any():
         multipliers = found.multipliers.copy()
-        multipliers[np.flatnonzero(known.active)[dependent(of_length_one(every))]] = np.nan
+        multipliers[np.flatnonzero(known.active)[dependent(of_length_one(jacobian[known.active][:, free]))]] = np.nan
         found = replace(found, multipliers=multipliers)
     return replace(found, verdict=MINIMUM if along is None else NOT_UNIQUE, cornered=rows.shape[0] >= rows.shape[1])
 
