@@ -121,12 +121,11 @@ class CStatements(PythonStatements):
             found = found * x.number + at
         return found
 
-    def of_Subscript(self, node: ast.Subscript) -> Any:
+    def entry_of(self, base: KnownDict, node: ast.Subscript) -> Any:
         """An element of an array of structs is a struct."""
-        base = self.value(node.value)
-        if isinstance(base, KnownDict) and not isinstance(node.slice, ast.Constant | ast.Slice):
-            return KnownDict({k: self.taken(a, node) for k, a in base.items.items()})
-        return super().of_Subscript(node)
+        if isinstance(node.slice, ast.Constant | ast.Slice):
+            return super().entry_of(base, node)
+        return KnownDict({k: self.taken(a, node) for k, a in base.items.items()})
 
     def taken(self, a: Array, node: ast.Subscript) -> Any:
         """What is behind a pointer into an array of several dimensions has one."""

@@ -202,11 +202,14 @@ class Expressions(Arrays):
     def of_Subscript(self, node: ast.Subscript) -> Any:
         base = self.value(node.value)
         if isinstance(base, KnownDict):
-            key = self.key(node.slice)
-            return base.items[key] if key in base.items else self.refuse(node, f"there is no key {key!r}")
+            return self.entry_of(base, node)
         if isinstance(base, Several):
             return self.item(base, node)
         return self.taken(self.as_array(base, node.value), node)
+
+    def entry_of(self, base: KnownDict, node: ast.Subscript) -> Any:
+        key = self.key(node.slice)
+        return base.items[key] if key in base.items else self.refuse(node, f"there is no key {key!r}")
 
     def item(self, base: Several, node: ast.Subscript) -> Any:
         if isinstance(node.slice, ast.Slice):
