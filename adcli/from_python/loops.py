@@ -61,17 +61,16 @@ class SizeLoops(PythonCalls):
     def over_size(self, s: ast.For, over: Indexed) -> None:
         """A loop over a size."""
         t, stored = Index("t"), [*dict.fromkeys(assigned(s.body))]
-        counters = {n: Index(n) for n in stored if isinstance(v := self.values.get(n), Array) and v.whole is not None
-                    and counted(n, s.body)}
-        turn = Steps(t, over.extent, over.rising is not None)
-        again = [n for n in stored if n in renewed(s) and isinstance(v := self.values.get(n), Array) and v.shape
-                 and v.items is None and (v.opened is None or v.opened.depth == len(self.steps))]
-        writes = [n for n in stored if n not in again and isinstance(self.values.get(n), Array) and self.open(n, s)]
+        arrays = {n: v for n in stored if isinstance(v := self.values.get(n), Array)}
+        counters = {n: Index(n) for n, v in arrays.items() if v.whole is not None and counted(n, s.body)}
+        turn, same = Steps(t, over.extent, over.rising is not None), renewed(s)
+        again = [n for n, v in arrays.items() if n in same and v.shape and v.items is None and (
+            v.opened is None or v.opened.depth == len(self.steps))]
+        writes = [n for n in arrays if n not in again and self.open(n, s)]
         frame = self.turn(t, over.extent)
         frame.unpack(s.target, (over.rising or over.item)(affine(t)), s.iter, quiet=True)
-        sums = {n: kind for n in stored if n not in counters and (kind := only_added(n, s.body)) and isinstance(
-            self.values.get(n), Array)}
-        others = [n for n in stored if n not in (*sums, *writes, *counters) and isinstance(self.values.get(n), Array)]
+        sums = {n: kind for n in arrays if n not in counters and (kind := only_added(n, s.body))}
+        others = [n for n in arrays if n not in (*sums, *writes, *counters)]
         histories = {n: self.history(n, frame, turn) for n in others}
         for n, kind in sums.items():
             frame.values[n] = known(NEUTRAL[kind][0], self.span(s))
@@ -156,7 +155,7 @@ class SizeLoops(PythonCalls):
             lines.remove(h.fill)
         h.read = h.read or any(h.variable in read_in(x) for x in lines)
 
-    def closed_loop(self, s: ast.For, turn: Steps, frame: Any, histories: dict[str, History], again: Sequence[str]) -> None:
+    def closed_loop(self, s: ast.For, turn: Steps, frame: Any, histories: dict[str, History], chained: Sequence[str]) -> None:
         """The lines of all turns: a loop of the language where a turn reads another one."""
         span = self.span(s)
         for name, h in histories.items():
@@ -170,10 +169,10 @@ class SizeLoops(PythonCalls):
             first, then = (*self.around, turn.first, *places), (*self.around, turn.then, *places)
             self.lines.append(DraftLine([h.variable], [h.before.element(places)], span, first, "=", self.ranges(at, h.shape)))
             frame.lines.append(DraftLine([h.variable], [after.element(places)], span, then, "=", frame.ranges(at, h.shape)))
-        if not histories and not again:
+        if not histories and not chained:
             self.lines += frame.lines
             return
-        for name in again:
+        for name in chained:
             self.covered(frame.values[name], turn.t, turn.extent, s)
         for line in (line for each in frame.lines for line in each.lines):
             line.ranges.pop(turn.t, None)
