@@ -114,7 +114,8 @@ class SizeLoops(PythonCalls):
             return frame.as_whole(found, s, SUBSCRIPT)
         lines, frame.lines[:] = list(frame.lines), []
         now: dict[Index | str, Affine] = {marker: at(before)}
-        frame.lines += replaced(lines, now)
+        replace_indices(lines, now)
+        frame.lines += lines
         for n, v in frame.values.items():
             if isinstance(v, Array) and v.opened is not None:
                 v.opened.written[:] = [put_in(x, now) for x in v.opened.written]
@@ -356,18 +357,16 @@ def replaced_in(node: Node, by: Mapping[Index | str, Affine]) -> Node:
     return with_leaves(node, leaf)
 
 
-def replaced(lines: Sequence[DraftLine | DraftLoop], by: Mapping[Index | str, Affine]) -> list[DraftLine | DraftLoop]:
-    """Lines with some of their indices replaced."""
-    found: list[DraftLine | DraftLoop] = []
+def replace_indices(lines: Sequence[DraftLine | DraftLoop], by: Mapping[Index | str, Affine]) -> None:
+    """Replace some of the indices of lines."""
     for x in lines:
         if isinstance(x, DraftLoop):
-            found.append(DraftLoop(x.step, put_in(x.low, by), put_in(x.high, by), replaced(x.body, by), x.span, x.down))
+            x.low, x.high = put_in(x.low, by), put_in(x.high, by)
+            replace_indices(x.body, by)
         else:
             x.values = [replaced_in(v, by) for v in x.values]
             x.subscripts = None if x.subscripts is None else tuple(put_in(p, by) for p in x.subscripts)
             x.ranges = {i: (put_in(low, by), put_in(high, by)) for i, (low, high) in x.ranges.items()}
-            found.append(x)
-    return found
 
 
 def at_turn(node: Node, t: Index, value: Affine) -> Node:
