@@ -366,8 +366,8 @@ def stores(n: c.Node) -> set[str]:
 def read_declarations(file: CFile) -> None:
     """Take in the functions, types and values of a file."""
     for d in file.declarations:
-        file.structs |= {x.name: x for x in walk(d.type if isinstance(d, c.Decl | c.Typedef) else c.EmptyStatement())
-                         if isinstance(x, c.Struct) and x.decls}
+        if isinstance(d, c.Decl | c.Typedef):
+            file.structs |= {x.name: x for x in walk(d.type) if isinstance(x, c.Struct) and x.decls}
         if isinstance(d, c.FuncDef):
             file.definitions[d.decl.name] = d
         elif isinstance(d, c.Typedef):

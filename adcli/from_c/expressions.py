@@ -5,6 +5,7 @@ import ast
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 from pycparser import c_ast as c
@@ -55,14 +56,9 @@ class Pointer(NamedTuple):
         """All subscripts."""
         return [*self.before, *([] if self.offset is None else [self.offset])]
 
-    @property
-    def rest(self) -> int:
-        """The dimensions of what is behind it."""
-        return len(self.kind.dims) - len(self.before)
-
 
 class CExpressions(ABC):
-    """The expressions of a function; `name` is None for what stands outside of all."""
+    """The expressions of a function; `signature` is None for what stands outside of all."""
 
     def __init__(self, file: CFile, signature: CSignature | None, main: bool = False) -> None:
         self.file, self.main, self.signature = file, main, signature
@@ -127,7 +123,7 @@ class CExpressions(ABC):
         match n:
             case c.Constant():
                 return bool("float" not in n.type and "double" not in n.type)
-            case c.ID(name=name) if name in {**NUMBERS, **CONSTANTS} and not any(name in s for s in self.scopes):
+            case c.ID(name=name) if (name in NUMBERS or name in CONSTANTS) and not any(name in s for s in self.scopes):
                 return isinstance(NUMBERS.get(name), int)
             case c.ID() | c.ArrayRef() | c.StructRef():
                 return self.kind_of(n).whole
@@ -182,7 +178,7 @@ class CExpressions(ABC):
             return self.view(self.pointer(n), n)
         return self.name(local.name)
 
-    def of_ArrayRef(self, n: c.ArrayRef | c.UnaryOp | c.StructRef) -> ast.expr:
+    def of_ArrayRef(self, n: c.ArrayRef) -> ast.expr:
         return self.element(n, LOAD)
 
     def of_StructRef(self, n: c.StructRef) -> ast.expr:
@@ -387,9 +383,10 @@ class CExpressions(ABC):
 
     def flat(self, p: Pointer) -> Pointer:
         """The first element of an array of several dimensions, which are one for a pointer to an element."""
-        if p.rest < 2:
+        rest = len(p.kind.dims) - len(p.before)
+        if rest < 2:
             return p
-        zeros: list[ast.expr] = [ast.Constant(0)] * (p.rest - 2)
+        zeros: list[ast.expr] = [ast.Constant(0)] * (rest - 2)
         return p._replace(before=[*p.before, p.offset or ast.Constant(0), *zeros], offset=ast.Constant(0))
 
     def apart(self, args: list[ast.expr], shared: list[int], name: str, n: c.FuncCall) -> None:
@@ -490,7 +487,4 @@ class CExpressions(ABC):
 
 
 def multiplied(factors: Sequence[ast.expr]) -> ast.expr:
-    made = factors[0]
-    for x in factors[1:]:
-        made = ast.BinOp(made, ast.Mult(), x)
-    return made
+    return reduce(lambda x, y: ast.BinOp(x, ast.Mult(), y), factors)

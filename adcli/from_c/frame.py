@@ -5,7 +5,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from adcli.from_python.arrays import MOST_WRITTEN_OUT
+from adcli.from_python.arrays import MOST_WRITTEN_OUT, SUBSCRIPT
 from adcli.from_python.expressions import subscripts_of
 from adcli.from_python.module import Closed
 from adcli.from_python.statements import PythonStatements
@@ -115,7 +115,7 @@ class CStatements(PythonStatements):
             return None
         found = 0
         for p, x in zip(parts, base.shape, strict=True):
-            at = self.affine(p.lower or p if isinstance(p, ast.Slice) else p, "a subscript").number
+            at = self.affine(p.lower or p if isinstance(p, ast.Slice) else p, SUBSCRIPT).number
             if at is None or x.number is None:
                 return None
             found = found * x.number + at

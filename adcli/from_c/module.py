@@ -270,7 +270,7 @@ def unset(names: Mapping[Variable, Node], *roots: Node) -> Iterator[Unset]:
                 a for a in node.args[1:] if not isinstance(names.get(a.variable, a) if isinstance(a, Ref) else a, Unset))]
 
 
-def without_structs(found: Any, name: str = "") -> Any:
+def without_structs(found: Any) -> Any:
     """Results with the fields of structs one by one."""
     if not isinstance(found, KnownDict):
         return found
