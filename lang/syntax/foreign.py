@@ -110,7 +110,7 @@ def with_parts(text: str) -> str:
 
 @cache
 def spellings() -> list[list[Spelling]]:
-    """Those of statements and expressions, of reductions, and of comments."""
+    """The rows of statements and expressions, of reductions, and of comments; parts of patterns go to `PARTS`."""
     found: list[list[Spelling]] = []
     for line in Path(__file__).with_name("spellings.txt").read_text(encoding="utf-8").splitlines():
         text = re.sub('^"(.*)"$', r"\1", line.strip())   # with its blanks
@@ -123,7 +123,7 @@ def spellings() -> list[list[Spelling]]:
             more = {KEYS[key]: with_parts(said)} if key in KEYS else {"written": text}
             found[-1][-1] = found[-1][-1]._replace(**more)
         elif line and not line.startswith("#"):
-            found[-1].append(Spelling(with_parts(text)))
+            found[-1].append(Spelling(text))
     return found
 
 
@@ -173,12 +173,12 @@ class Piece(str):
 
 def rewritings(text: str, comments: bool, source: str = "") -> Iterator[AdError]:
     """Faults that the rows of a table find in the text of a statement, each with its fix."""
+    rows, _, of_comments = spellings()
     if not comments:
         yield from reductions(text, source)
         yield from slices(text, source)
         yield from summed_products(text)
     tensors = {*shapes_in(source), *MADE.findall(source)}
-    rows, _, of_comments = spellings()
     for pattern, row in patterns(of_comments if comments else rows):
         found = pattern.search(text)
         if found is None or any(slot[0] == "t" and found[slot] not in tensors for slot in found.groupdict()):
@@ -188,7 +188,7 @@ def rewritings(text: str, comments: bool, source: str = "") -> Iterator[AdError]
         start = found.start() + len(found[0]) - len(found[0].lstrip())
         written = row.written.format(*pieces)
         help = row.help.format(*pieces) or f"write {written.strip()}"
-        word = re.match(r"[^\W\d]\w+(?=\s|\()", found[0]) if row.pattern.startswith(PARTS["START"]) else None
+        word = re.match(r"[^\W\d]\w+(?=\s|\()", found[0]) if row.pattern.startswith("<START>") else None
         what = row.said or none(row.none.format(*pieces) or (word or found)[0].strip())
         yield AdError(what, (start, end), help,
                       fix=Fix(start, end, fitted(written, text[:start], text[start:end], text[end:])))
