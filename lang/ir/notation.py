@@ -6,7 +6,6 @@ A piece of text travels with its level, so that parentheses appear exactly where
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 
 TERNARY, OR, AND, NOT, COMPARISON, SUM, PRODUCT, UNARY, POWER, ATOM = range(10)
@@ -25,8 +24,8 @@ ALIASES = {"negate": "neg"}
 
 def calls(table: str) -> dict[str, tuple[str, str]]:
     """A table of lines such as `det(A): determinant`: arguments and what a function is by its name."""
-    rows = re.findall(r"(\w+)\((.*?)\): (.*)", table)
-    return {name: (args, about) for name, args, about in rows}
+    lines = [line.strip().partition("): ") for line in table.strip().splitlines()]
+    return {name: (args, about) for call, _, about in lines for name, _, args in [call.partition("(")]}
 
 
 MATRIX_CALLS = calls("""
