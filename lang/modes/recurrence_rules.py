@@ -238,19 +238,21 @@ class _Derivatives:
                     waiting.append(sources[n].target)
 
     def found(self, out: Atom) -> list[_Certainty]:
-        """What contributes to the derivative of a history."""
+        """The certainties of all contributions to the derivative of a history."""
         return [made.sure for n in self.into[out] if (made := self.made[n]) is not None]
 
     def tangent(self, s: Equation, known: Mapping[Atom, Term], push_forward: PushForward) -> _Contribution | None:
-        """What gives the tangent of what `s` writes."""
+        """The contribution of `s` to the tangent of the history that it writes."""
         lines, plain = self.lines(s)
         seeds = {a: replace(t, builder=lines) for a in s.args if (t := self.terms.get(a) or known.get(a)) is not None}
         matrix, adds = isinstance(s.op, MatrixOperation), plain.op is not s.op
         term = pushed_matrix(lines, plain, seeds) if matrix else pushed(lines, plain, seeds, push_forward)
-        return None if term is None and adds else contribution(lines, term, plain, adds)
+        if term is None:
+            return None if adds else zero(plain)
+        return contribution(lines, term, plain, adds)
 
     def adjoint(self, s: Equation[Boxed], k: int, source: Read, pull_back: PullBack) -> _Contribution | None:
-        """What a read of a statement adds to the adjoint of what it reads."""
+        """The contribution of a read to the adjoint of the value that it reads."""
         (lines, plain), target = self.lines(s), s.args[source.arg]
         assert isinstance(target, Var)
         seed = replace(self.terms[s.outs[0]], builder=lines)
@@ -294,8 +296,7 @@ class _Derivatives:
                 self.contribute(source.target, made, not once)
 
     def contribute(self, target: Atom, made: _Contribution, exists: bool = True) -> None:
-        """The statement that makes a term of a derivative, and the one that says where it exists, behind the lines that they
-        need."""
+        """Enter a contribution: its lines, the statement that makes its term, and the one that says where the term exists."""
         for x in made.lines:
             self.system.line(x)
         term, write = self.terms[target], self.system.add if made.adds else self.system.assign
@@ -310,7 +311,7 @@ class _Derivatives:
         self.history(key, before, self.places[out])
         for s in self.statements:
             if s.outs[0] is out and s.op.onto is None:
-                self.contribute(key, contribution(Builder(), None, s, False))
+                self.contribute(key, zero(s))
         return key
 
     def all_certain(self, out: Atom, given: list[Box], begins: bool) -> bool:
@@ -352,11 +353,14 @@ class _Derivatives:
                           env.get(t.exists, t.exists)) for out, t in self.terms.items()}
 
 
-def contribution(lines: Builder, term: Term | None, over: Equation[Boxed], adds: bool) -> _Contribution:
-    """What makes a term, or zero, with the lines it needs; `over` has the box and the write."""
-    if term is None:
-        zero = everywhere(over, 0.0)
-        return _Contribution([], zero, zero, adds, _Certainty(False, None))
+def zero(over: Equation[Boxed]) -> _Contribution:
+    """Zero for all elements that a statement writes."""
+    made = everywhere(over, 0.0)
+    return _Contribution([], made, made, False, _Certainty(False, None))
+
+
+def contribution(lines: Builder, term: Term, over: Equation[Boxed], adds: bool) -> _Contribution:
+    """The contribution of a term, with the lines it needs; `over` has the box and the write."""
     made = definitions(lines.equations)
     main, exists = made[term.value.var], made[term.exists] if isinstance(term.exists, Var) else everywhere(over, 1.0)
     needed = [x for x in lines.equations if x.outs[0] is not term.atom and x.outs[0] is not term.exists]
