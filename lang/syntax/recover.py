@@ -290,7 +290,7 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
 
 
 def quoted(unit: list[Token], source: Source) -> str:
-    text = source.text[unit[0].start:unit[-1].end] if unit else ""
+    text = source.text[unit[0].start:unit[-1].end]
     return text if len(text) <= LONGEST_QUOTE and "\n" not in text else "..."
 
 
@@ -328,8 +328,10 @@ class Diagnosis:
         text = self.token.text
         if self.token.type in ("AUGMENT", "REDUCE") and self.unit[0].type == "LPAR":
             return f"'{text}' has one target", "write a statement for each target"
+        if self.token.type != "AUGMENT" or not self.index:
+            return None
         name = quoted(self.unit[:self.index], self.source)
-        return (f"there is no '{text}'", f"write {name} = {name} {text[:-1]} ...") if self.token.type == "AUGMENT" else None
+        return f"there is no '{text}'", f"write {name} = {name} {text[:-1]} ..."
 
     def keyword(self) -> Said:
         names = self.token.text in LOGICAL and name_wanted(self.unit, self.index)
