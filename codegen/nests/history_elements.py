@@ -1,4 +1,4 @@
-"""Which elements of its histories a loop over steps assigns and reads."""
+"""Elements of its histories that a loop over steps assigns and reads."""
 from __future__ import annotations
 
 from collections import defaultdict

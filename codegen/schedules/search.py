@@ -6,8 +6,8 @@ at a subscript such as h + kh, which windows have in reverse mode, is brought in
 its own and one of the old ones its difference with the others, kept in range by guards. What is left (elements named by
 integers of a tensor, strides that no index of step 1 divides) is read, combined and written at every point.
 
-The sizes decide which vectorised index is best, so several schedules are made, and `cost` chooses among them when they
-are known.
+The sizes decide which vectorised index is best, so several schedules are made, and `cost` chooses among them when they are
+known.
 """
 from __future__ import annotations
 

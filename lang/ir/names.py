@@ -190,11 +190,13 @@ def difference(high: str, low: str) -> str:
     return high if low == "0" else f"{high} - {low if low.isalnum() else f'({low})'}"
 
 
+# ---------------------------------------------------------------- tables of names as text
+
 def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
 def listed(table: str) -> dict[str, str]:
-    """A table of lines such as `ln loge: log`, what stands behind the colon by each of the names before it."""
+    """A table of lines such as `ln loge: log`: the text after the colon by each name before it."""
     lines = [line.strip().partition(":") for line in table.strip().splitlines()]
     return {name: value.strip() for names, _, value in lines for name in names.split()}

@@ -413,9 +413,8 @@ def test_powers_with_sums_of_indices_as_exponents_are_products(exponent, count):
         assert len(index_powers(again)) == len(index_powers(made))
 
 
-
 def test_a_subscript_is_computed_only_where_its_statement_has_points() -> None:
-    """What is computed before, over fewer indices, may be outside of a tensor where the range of another one is empty."""
+    """A subscript computed ahead, over fewer indices, may be outside of a tensor where the range of another index is empty."""
     program = parse("input B(N), C(P)\nX(l) min=! B(j) < C(2*j) ? B(j + 1) : C(2*j) where l in 1:P - 1, j in 0:N - 1")
     assert parse(print_program(program))
     assert evaluate(program, {"B": np.ones(6), "C": np.ones(2)}, NUMPY)["X"].tolist() == [math.inf]
