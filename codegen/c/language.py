@@ -257,10 +257,6 @@ def ascii_letters(character: str) -> str:
     return words[-1].lower() if words[:1] == ["GREEK"] and "LETTER" in words else "_"
 
 
-def words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 def spelled(text: str, words: Mapping[str, str]) -> str:
     """A text with each of these words replaced, in their order."""
     for word, spelling in words.items():

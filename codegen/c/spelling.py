@@ -9,9 +9,10 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from adcli.codegen.c.language import Language, SumFunction, counting, letters, spelled, words
+from adcli.codegen.c.language import Language, SumFunction, counting, letters, spelled
 from adcli.codegen.c.matrix_functions import MATRICES
 from adcli.codegen.c.whole_numbers import WholeNumbers
+from adcli.lang.ir.names import words
 from adcli.lang.ir.notation import ATOM, COMPARISON, INDENT, INFIX, OR, PRODUCT, SUM, TERNARY, UNARY, Piece, call, enclosed
 from adcli.lang.operations.precision import DOUBLE, Precision, require_double
 

@@ -27,7 +27,6 @@ from adcli.codegen.c.language import (
     listed,
     quoted,
     spelled,
-    words,
     wrapped,
 )
 from adcli.codegen.c.matrix_functions import MATRICES
@@ -39,6 +38,7 @@ from adcli.codegen.rows.parts import alone, cut
 from adcli.lang.ir import Equation, Param, Primitive, Program, Var, has_tensors
 from adcli.lang.ir.affine import shape_text, text
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.names import words
 from adcli.lang.ir.notation import ATOM, INDENT, UNARY, Piece
 from adcli.lang.ir.notation import number as shortest
 from adcli.lang.ir.primitives import INDEX_POWER, TABLE, pow_

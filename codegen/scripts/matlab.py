@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from adcli.codegen.c.language import Helpers, Language, LoopHead, SumFunction, letters, listed, words
+from adcli.codegen.c.language import Helpers, Language, LoopHead, SumFunction, letters, listed
 from adcli.codegen.c.loop_nests import LoopStatements
 from adcli.codegen.c.spelling import operator
 from adcli.codegen.c.whole_numbers import WholeNumbers
@@ -20,6 +20,7 @@ from adcli.codegen.rows.instructions import DEFINITIONS
 from adcli.codegen.scripts.nested_arrays import ScriptTensors
 from adcli.lang.ir import Equation, Param, Primitive, Program, Var
 from adcli.lang.ir.affine import Affine, shape_text
+from adcli.lang.ir.names import words
 from adcli.lang.ir.notation import ATOM, COMPARISON, INDENT, SUM, UNARY, Piece, enclosed
 
 REAL = ("sqrt", "log", "log2", "log10", "log1p", "asin", "acos", "acosh", "atanh")

@@ -15,13 +15,14 @@ import keyword
 import math
 from collections.abc import Sequence
 
-from adcli.codegen.c.language import Helpers, Language, SumFunction, letters, listed, quoted, words, wrapped
+from adcli.codegen.c.language import Helpers, Language, SumFunction, letters, listed, quoted, wrapped
 from adcli.codegen.c.spelling import operator
 from adcli.codegen.c.whole_numbers import WholeNumbers
 from adcli.codegen.emission import EmitOptions, commented
 from adcli.codegen.rows.instructions import DEFINITIONS
 from adcli.lang.ir import Equation, Lit, Program, has_tensors
 from adcli.lang.ir.affine import Affine, Index, atoms
+from adcli.lang.ir.names import words
 from adcli.lang.ir.notation import ATOM, INDENT, PRODUCT, UNARY, Piece, call, enclosed
 
 WORDS = frozenset(keyword.kwlist) | words("""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from adcli.codegen.c.language import Helpers, Language, LoopHead, SumFunction, letters, listed, quoted, words, wrapped
+from adcli.codegen.c.language import Helpers, Language, LoopHead, SumFunction, letters, listed, quoted, wrapped
 from adcli.codegen.c.loop_nests import LoopStatements
 from adcli.codegen.c.spelling import operator
 from adcli.codegen.c.whole_numbers import WholeNumbers
@@ -19,6 +19,7 @@ from adcli.codegen.emission import EmitOptions, commented
 from adcli.codegen.rows.instructions import DEFINITIONS
 from adcli.lang.ir import Equation, Param, Primitive, Program, Var, has_tensors, shape_of
 from adcli.lang.ir.affine import shape_text
+from adcli.lang.ir.names import words
 from adcli.lang.ir.notation import ATOM, INDENT, UNARY, Piece
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.passes.pipeline import evaluation_program

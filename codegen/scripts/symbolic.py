@@ -14,14 +14,14 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
-from adcli.codegen.c.language import Helpers, Language, Statements, letters, quoted, words, wrapped
+from adcli.codegen.c.language import Helpers, Language, Statements, letters, quoted, wrapped
 from adcli.codegen.c.whole_numbers import WholeNumbers
 from adcli.codegen.emission import EmitOptions, commented
 from adcli.codegen.rows.expand import Definitions, expand
 from adcli.lang.ir import Equation, Lit, Primitive, Program, has_tensors
 from adcli.lang.ir.build import Expr, apply
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.names import name_table
+from adcli.lang.ir.names import name_table, words
 from adcli.lang.ir.notation import ATOM, Piece, call, constant, infix
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.simplify.mathematics import mathematical
