@@ -221,7 +221,7 @@ class Document:
         line, column = (None, None) if e.span is None else self.source.where(e.span)[1:]
         place = {} if e.span is None else {"line": line, "column": column, "text": self.source.quoted(e.span)}
         rule = {} if (found := self.rules.place(e)) is None else {"rule": found}
-        return {"name": e.op.spelled or e.op.name, "sign": sign(e), "outs": outs, "args": args, **place, **rule}
+        return {"name": e.op.spelled or e.op.name, "outs": outs, "args": args, **place, **rule}
 
     # ------------------------------------------------------------ panes
 
