@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from adcli.codegen.documents.names import DocumentNames, examples, labels, legend
+from adcli.codegen.documents.names import DocumentNames, examples, legend
 from adcli.codegen.documents.notation import Latex, Notation, Unicode
 from adcli.codegen.scripts.tape import Json
 from adcli.lang.analyse.trace import ADJOINT, TANGENT, VALUE
@@ -96,10 +96,12 @@ class NamesInStyles:
     """Names and those of their derivatives in each style; the `panes` have all names, the first those of values."""
 
     def __init__(self, panes: Mapping[str, Program]) -> None:
-        self.panes, self.tables = panes, {kind: name_table(p) for kind, p in panes.items()}
-        stems = dict.fromkeys(name for table in self.tables.values() for name in table.values())
+        tables = {kind: name_table(p) for kind, p in panes.items()}
+        stems = dict.fromkeys(name for table in tables.values() for name in table.values())
         self.notations: Mapping[str, Notation] = {"unicode": Unicode(number), "latex": Latex(number, stems)}
-        self.labels = labels(panes[VALUE], self.tables[VALUE])
+        self.documents = {kind: {style: DocumentNames(p, tables[kind], notation) for style, notation in self.notations.items()}
+                          for kind, p in panes.items()}
+        self.labels = self.documents[VALUE]["unicode"].labels
 
     def of(self, name: str, kind: str) -> Json:
         return {"plain": PREFIXES.get(kind, "") + name,
@@ -108,21 +110,18 @@ class NamesInStyles:
     def spelled(self, seen: Mapping[Atom, int], count: int) -> Json:
         """The name of the value at each place: as in the programs, and as in all documents."""
         found: Json = {style: [""] * count for style in STYLES}
-        for kind, program in self.panes.items():
-            table = self.tables[kind]
-            texts = {style: DocumentNames(program, table, notation).texts for style, notation in self.notations.items()}
-            for v, name in table.items():
+        for documents in self.documents.values():
+            for v, name in documents["unicode"].table.items():
                 if v in seen and not found["plain"][seen[v]]:
                     found["plain"][seen[v]] = name
-                    for style, each in texts.items():
-                        found[style][seen[v]] = each[name]
+                    for style, document in documents.items():
+                        found[style][seen[v]] = document.texts[name]
         return found
 
     @property
     def legend(self) -> str:
         """How the names are made."""
-        said = DocumentNames(self.panes[ADJOINT], self.tables[ADJOINT], self.notations["unicode"])
-        named = self.labels.values()
+        said, named = self.documents[ADJOINT]["unicode"], self.labels.values()
         return legend(said.notation, named, [*examples(said.notation, named, (TANGENT, ADJOINT)), *said.copied],
                       "without a name, i1, i2, … in the programs")
 
