@@ -262,7 +262,7 @@ class SumReport:
         write_npz(out, ((name, a if self.names.groups else a[0]) for name, a in (texts | arrays).items()))
 
 
-# ---------------------------------------------------------------- sums as they are written
+# ---------------------------------------------------------------- rows that are added up
 
 FINITE_NEEDED = "a weight must be a finite number"
 

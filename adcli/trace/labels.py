@@ -55,4 +55,3 @@ def no_element(program: Program, wanted: str, computed: Mapping[str, tuple[int, 
     if any(p.name == name for p in program.params):
         return AdError(f"{name} is an input: no operation computes {wanted}", help=f"computed are {', '.join(computed)}")
     return AdError(f"no statement computes '{name}'", help=nearest(name, computed) or f"computed are {', '.join(computed)}")
-

@@ -231,7 +231,7 @@ def rank(x: float) -> int:
     return 0 if x != x else 2 if x == 0 else 1
 
 
-# ---------------------------------------------------------------- groups
+# ---------------------------------------------------------------- the verb
 
 SWEEPS = ("reverse", "forward")
 NAMES_LISTED = 6

@@ -1,11 +1,8 @@
 """A program as a graph, in plain data: a node for every input and every operation, an edge for every use of a value.
 
-What is drawn of it, and how, is the business of `dot` (for Graphviz) and of `svg`. A node has the line of the
-operation as mathematics writes it, by the names of `names`. An output is the
-node that computes it, or has a node of its own where that is an input, a constant or another output.
-
-A derivative is a result that was taken with respect to inputs (dv_dx), that depends on a seed, or that is called the tangent of
-another result (dv) or the adjoint of an input (d_dx). What other results need is the value; all else is there for derivatives.
+`dot` (for Graphviz) and `svg` draw it. A node has the line of the operation as mathematics writes it, by the names of `names`,
+which also says what is there for derivatives. An output is the node that computes it, or has a node of its own where that is an
+input, a constant or another output.
 
 The operations of a call can be one node, and their derivatives another: a call is folded with all that it calls. What it reads
 and what others read of it are its edges; values inside go unseen, but for a mark on one of them.

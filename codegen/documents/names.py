@@ -132,7 +132,8 @@ class Derivatives(NamedTuple):
 
 
 def derivatives(program: Program) -> Derivatives:
-    """The derivatives of a program, in time linear in its length."""
+    """The derivatives of a program, in time linear in its length. A result is one that was taken with respect to inputs (dv_dx),
+    that depends on a seed, or that is called the tangent of another result (dv) or the adjoint of an input (d_dx)."""
     seeds = {p.var for p in program.params if p.seed}
     moved = set(seeds)
     for e in program.equations:
