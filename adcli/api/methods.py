@@ -95,7 +95,7 @@ class Inspection:
         """
         from adcli.api.verbs import checked_points, heard
         from adcli.api.view import View, beside
-        from adcli.check import points as prepare
+        from adcli.check import points as checks
         from adcli.check.report import html_report, record, text_report
         point, plotted, everything = together(at, values), truth("plot", plot), truth("all", all)
         for what, given in (("against", against), ("symbol", symbol), ("returns", returns)):
@@ -104,19 +104,19 @@ class Inspection:
         if against is None:
             unused({"symbol": symbol, "returns": returns, "time_limit": time_limit}, "says more of against, which is not given")
         if returns is not None:
-            one_of("returns", returns, prepare.RETURNS)
+            one_of("returns", returns, checks.RETURNS)
         if point:
             unused({"samples": samples}, "and a point cannot be used together", "leave out one of the two")
-        options = prepare.CheckOptions(
-            verb="check", samples=whole("samples", prepare.SAMPLES if samples is None else samples, 1, prepare.MOST_POINTS),
+        options = checks.CheckOptions(
+            verb="check", samples=whole("samples", checks.SAMPLES if samples is None else samples, 1, checks.MOST_POINTS),
             seed=whole("seed", seed, 0, 1 << 53), digits=whole("digits", digits, 17, 100),
-            time_limit=whole("time_limit", prepare.TIME_LIMIT if time_limit is None else time_limit, 1, prepare.MOST_SECONDS),
-            against=against, symbol=symbol, returns=returns, everything=everything, precision=self._precision, plot=None)
-        primal, inputs = prepare.differentiated(*self._looked(of, wrt))
-        check, said = prepare.check_of(primal, inputs, options), list[str]()
-        places, summary = prepare.usable_points(check, checked_points(primal, point, check.scalars, heard(said))) \
-            if point else prepare.drawn_points(check, options.samples, options.seed)
-        prepare.run(check, places, heard(said))
+            time_limit=whole("time_limit", checks.TIME_LIMIT if time_limit is None else time_limit, 1, checks.MOST_SECONDS),
+            against=against, symbol=symbol, returns=returns, everything=everything, precision=self._precision)
+        primal, inputs = checks.differentiated(*self._looked(of, wrt))
+        check, said = checks.check_of(primal, inputs, options), list[str]()
+        places, summary = checks.usable_points(check, checked_points(primal, point, check.scalars, heard(said))) \
+            if point else checks.drawn_points(check, options.samples, options.seed)
+        checks.run(check, places, heard(said))
         told = View("check", record(check, summary, float), text_report(check, summary), html_report(check, summary), tuple(said))
         if not plotted:
             return told
