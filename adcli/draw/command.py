@@ -68,9 +68,9 @@ class DrawOptions(Options):
                examples=("adcli draw -e 'v = x*sin(x)' --stage dup --format text",
                          "adcli draw -e 'v = x/y' --at x=2,y=0 --format text"))
 @program_options
-@option(WHAT, "--stage", type=OneOf("stage", STAGES), default="ssa", show_default=True, help="The stage to draw, as in show.")
+@option(WHAT, "--stage", type=OneOf("stage", STAGES), default="ssa", help="The stage to draw, as in show.")
 @derivative_options
-@option(WHAT, "--fold", metavar="NAME,…", default="auto", show_default=True,
+@option(WHAT, "--fold", metavar="NAME,…", default="auto",
         help="Calls of these functions become one node each: names, all, none, or auto (all in large graphs).")
 @seed_option("tangent", "With --at: the direction of the tangents; inputs not named get 0.")
 @seed_option("cotangent", "With --at: the weights of the outputs for the adjoints; a single scalar output gets 1.")

@@ -46,7 +46,7 @@ class ExploreOptions(Options):
 @derivative_options
 @option(WHERE, "--at", "at", multiple=True, metavar="POINT",
         help="The point to begin at: x=2,y=5; A=@matrix.npy for a tensor; @point.json.")
-@option(WRITTEN, "--quiz", is_flag=True, help="Ask for every value before it is shown, and count the answers.")
+@option(WRITTEN, "--quiz", help="Ask for every value before it is shown, and count the answers.")
 @output_option
 @quiet_option
 @takes(ExploreOptions)

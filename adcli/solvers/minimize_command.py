@@ -57,16 +57,16 @@ class MinimizeOptions(Options):
 @option(WHAT, "--subject-to", multiple=True, metavar="CONDITION",
         help="'g <= 0', 'g == 1' or '0 <= g <= 2', of outputs or expressions; of tensors, element by element; repeatable. "
              "Those of the program and declared ranges hold too.")
-@option(WHAT, "--maximize", is_flag=True, help="Find the greatest value instead.")
+@option(WHAT, "--maximize", help="Find the greatest value instead.")
 @points_option
-@option(WHAT, "--solver", type=OneOf("solver", SOLVER_NAMES), default="auto", show_default=True, metavar="SOLVER",
+@option(WHAT, "--solver", type=OneOf("solver", SOLVER_NAMES), default="auto", metavar="SOLVER",
         help=f"{', '.join(SOLVER_NAMES[1:-2])} of SciPy, pounce or ipopt; auto tries those that fit until one ends at a minimum.")
 @format_option(("text", "json", "csv"), "Format of the results (default: by the suffix of -o FILE; else text).")
 @fmt_option
 @hexadecimal_option
 @output_option
 @quiet_option
-@option(OTHER, "-AMPL", "ampl", is_flag=True, help="Write the solution of FILE.nl to FILE.sol, as AMPL and Pyomo ask for it.")
+@option(OTHER, "-AMPL", "ampl", help="Write the solution of FILE.nl to FILE.sol, as AMPL and Pyomo ask for it.")
 @takes(MinimizeOptions)
 def command(options: MinimizeOptions) -> int:
     """Find where an output is least, from the start that --at gives.

@@ -42,7 +42,7 @@ class SolveOptions(ResultOptions):
 @option(WHAT, "--wrt", metavar="x,…", help="The unknowns (default: all inputs but params); --at has their start, and the others.")
 @option(WHAT, "--equation", "equations", multiple=True, metavar="EQUATION",
         help="'px == 0.5', of outputs or expressions; repeatable (default: every output is zero).")
-@option(WHAT, "--sensitivities", is_flag=True,
+@option(WHAT, "--sensitivities",
         help="With --emit: the derivatives of the unknowns by the other inputs, in the place of the Jacobians.")
 @of_option("Outputs that are zero (default: all where there is no --equation).")
 @format_option(FORMATS, "Format of the results (default: by the suffix of -o FILE; else text, or for rows that of the table).")

@@ -35,7 +35,7 @@ from adcli.trace.at_points import READABLE, Tables, TraceOptions, prepared
 @seed_option("tangent", "Direction of the tangents; inputs not named get 0.")
 @seed_option("cotangent", "Weights of the outputs for the adjoints; outputs not named get 0.")
 @points_option
-@option(WRITTEN, "--names", "naming", type=OneOf("naming", ("textbook", "program")), default="program", show_default=True,
+@option(WRITTEN, "--names", "naming", type=OneOf("naming", ("textbook", "program")), default="program",
         help="Keep the names of inputs and outputs, or number them (v₀ = x).")
 @option(WRITTEN, "--element", metavar="NAME",
         help="Of a program with tensors the operations that compute one element, h(3,0), or several, h(:,0): step after step.")
