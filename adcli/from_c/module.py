@@ -15,7 +15,7 @@ from adcli.from_python.values import Array, KnownDict, LibraryName, Several, kno
 from adcli.lang.ir.affine import Affine, Extreme, Index, affine, atoms, bounds, greatest
 from adcli.lang.ir.errors import AdError, Source, Span, missing
 from adcli.lang.tree.nodes import Call, Node, Op, Token
-from adcli.readers.draft import DraftInput, DraftLine, DraftLoop, Range, Ref, Variable, Whole, alive, leaves, number
+from adcli.readers.draft import DraftInput, DraftLine, DraftLoop, Range, Ref, Variable, alive, leaves, number, sums
 from adcli.readers.front import chosen
 
 IN_C = {
@@ -201,9 +201,8 @@ class CProgram(PythonProgram):
     def read(self, size: str) -> bool:
         """True if a size stands anywhere in the lines."""
         for line in (x for each in self.draft.lines for x in each.lines):
-            subscripts = [s for t in leaves(*line.values) if isinstance(t, Ref) for s in t.subscripts or ()]
-            wholes = [t.value for t in leaves(*line.values) if isinstance(t, Whole)]
-            if any(size in atoms(x) for x in (*subscripts, *wholes, *(b for r in line.ranges.values() for b in r))):
+            written = (x for t in leaves(*line.values) for x in sums(t))
+            if any(size in atoms(x) for x in (*written, *(b for r in line.ranges.values() for b in r))):
                 return True
         return any(size in atoms(x) for each in self.draft.lines if isinstance(each, DraftLoop) for x in (each.low, each.high))
 

@@ -81,7 +81,7 @@ class SizeLoops(PythonCalls):
         for n, marker in counters.items():
             self.values[n] = self.count(n, marker, turn, frame, s)
         for n in again:
-            self.begun(histories[n], frame.values[n], frame.lines)
+            self.begun(histories[n], frame.lines)
         used = {n: h for n, h in histories.items() if h.read}
         chained = [n for n in writes if frame.values[n].opened.reads > seen[n]]
         self.closed_loop(s, turn, frame, used, chained)
@@ -145,7 +145,7 @@ class SizeLoops(PythonCalls):
         frame.values[name] = Array(before.shape, element, loose=before.loose, history=made)
         return made
 
-    def begun(self, h: History, value: Any, lines: list[DraftLine | DraftLoop]) -> None:
+    def begun(self, h: History, lines: list[DraftLine | DraftLoop]) -> None:
         """Leave out the elements that an array has before a turn where each turn assigns all of them first."""
         if h.fill is None:
             return
