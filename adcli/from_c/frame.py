@@ -42,7 +42,7 @@ class CStatements(PythonStatements):
         return value if value.shape and value.variable is not None and value.variable.hint else super().bound(name, value, span)
 
     def store_element(self, base: Array, places: Sequence[Affine], value: Array, node: ast.AST, symbol: str = "=") -> None:
-        seen = self.reading.stored(base, places[0], self.steps)   # type: ignore[attr-defined]
+        seen = self.reading.stored(base, places[0], self.box)   # type: ignore[attr-defined]
         conditional, self.conditional = self.conditional, self.conditional and not seen
         super().store_element(base, places, value, node, symbol)   # a reading that finds out how long it is is not kept
         self.conditional = conditional
@@ -78,7 +78,7 @@ class CStatements(PythonStatements):
         return self.made_of("fmod", [a, b], node)
 
     def never_negative(self, x: Affine) -> bool:
-        return never_negative(bounds(x, {t: (affine(0), n - 1) for t, n in self.steps})[0])
+        return never_negative(bounds(x, self.box)[0])
 
     def made_of(self, name: str, args: Sequence[Array], node: ast.Call) -> Array:
         return self.apply(self.made("math", name, len(args), node), args, node)

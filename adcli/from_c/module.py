@@ -206,10 +206,10 @@ class CProgram(PythonProgram):
                 return True
         return any(size in atoms(x) for each in self.draft.lines if isinstance(each, DraftLoop) for x in (each.low, each.high))
 
-    def stored(self, base: Array, at: Affine, steps: Sequence[tuple[Index, Affine]]) -> bool:
+    def stored(self, base: Array, at: Affine, box: Mapping[Index, Range]) -> bool:
         """Keep in mind up to where an array is stored into, if nobody has said how long it is."""
         if (key := unsaid(base.shape)) is not None:
-            self.need(key, bounds(at, {t: (affine(0), n - 1) for t, n in steps})[1] + 1)
+            self.need(key, bounds(at, box)[1] + 1)
         return key is not None
 
     def need(self, key: str, extent: Affine) -> None:

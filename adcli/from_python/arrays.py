@@ -109,7 +109,7 @@ class PythonArithmetic(PythonFrame):
         if isinstance(found, Ref):
             return affine(IndexEntry(found))
         used = {i for t in leaves(found) for x in sums(t) for i in x.indices()}
-        steps, box = [(t, n) for t, n in self.steps if t in used], {t: (ZERO, n - 1) for t, n in self.steps}
+        steps, box = [(t, n) for t, n in self.steps if t in used], self.box
         at = [affine(t) for t, _ in steps]
         table = Variable("at", [bounds(n, box)[1] for _, n in steps], whole=True)
         self.lines.append(DraftLine([table], [found], self.span(node), tuple(at) or None, "=", {t: (ZERO, n) for t, n in steps}))

@@ -102,6 +102,11 @@ class PythonFrame(ABC):
         """The turns of the loops that a line is in, which are its first subscripts."""
         return [affine(t) for t, _ in self.steps]
 
+    @property
+    def box(self) -> dict[Index, Range]:
+        """The first and the last turn of each loop that a line is in."""
+        return {t: (ZERO, n - 1) for t, n in self.steps}
+
     def ranges(self, at: Sequence[Index] = (), shape: Shape = ()) -> dict[Index, Range]:
         """The ranges of the turns of loops, and of these indices."""
         return {i: (ZERO, x) for i, x in (*self.steps, *zip(at, shape, strict=True))}
