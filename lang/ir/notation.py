@@ -90,6 +90,10 @@ TENSOR_CALLS = calls("""
     cubics(x, xs, ys, slopes, flat): cubic interpolation; flat is 1 where second derivatives are continuous, else 0
     pinv(A): pseudoinverse of a matrix of independent columns
     lstsq(A, b): x with the least norm of A·x - b, for a matrix of independent columns
+    dirichlet_lpdf(theta, alpha): log density of the Dirichlet distribution
+    multi_normal_cholesky_lpdf(y, mu, L): log density of the normal distribution with the covariance L·Lᵀ
+    lkj_corr_lpdf(R, eta): log density of correlation matrices of Lewandowski, Kurowicka and Joe
+    lkj_corr_cholesky_lpdf(L, eta): that of their Cholesky factors
 """)
 """The functions of whole tensors that need no definition (`adcli.lang.lower.tensor_library`): arguments and a line for each."""
 SIZES_OF = {**dict.fromkeys(("len", "nrow", "nrows", "NROW", "rows", "height"), "first"),

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import mpmath
+import numpy as np
 import pytest
 from mpmath import beta, binomial, exp, gamma, mp, pi, sqrt
+from scipy import stats
 
 import adcli
 
@@ -65,6 +67,30 @@ def test_a_log_density_and_its_gradient(name: str) -> None:
             for k in range(whole, len(at)):
                 slope = mpmath.diff(lambda *z: mpmath.log(density(*z)), given, tuple(int(j == k) for j in range(len(at))))
                 assert abs(found[f"dv_d{names[k]}"] - slope) <= ROUNDINGS * (abs(slope) + min(terms, 1)), (at, k)
+
+
+R = np.array([[1.0, 0.3, -0.2], [0.3, 1.0, 0.4], [-0.2, 0.4, 1.0]])
+L = np.linalg.cholesky(2 * R)
+
+
+def lkj(k: int, eta: float) -> float:
+    """The log density of `k` rows of R, by the products of beta functions of Lewandowski, Kurowicka and Joe (2009)."""
+    rest = sum((2 * eta - 2 + j) * j * math.log(2) + j * 2 * math.lgamma(eta + (j - 1) / 2) - j * math.lgamma(2 * eta + j - 1)
+               for j in range(1, k))
+    return (eta - 1) * float(np.linalg.slogdet(R[:k, :k])[1]) - rest
+
+
+@pytest.mark.parametrize(("call", "at", "want"), [
+    ("dirichlet_lpdf(x, y)", {"x": [0.2, 0.5, 0.3], "y": [1.5, 2.0, 0.75]}, stats.dirichlet([1.5, 2, 0.75]).logpdf([0.2, 0.5, 0.3])),
+    ("multi_normal_cholesky_lpdf(x, y, A)", {"x": [1.0, 2.0, 3.0], "y": [0.0, 0.5, 1.0], "A": L},
+     stats.multivariate_normal([0, 0.5, 1], 2 * R).logpdf([1, 2, 3])),
+    *[("lkj_corr_lpdf(A, eta)", {"A": R[:k, :k], "eta": eta}, lkj(k, eta)) for k in (1, 2, 3) for eta in (1.0, 2.5)],
+    ("lkj_corr_cholesky_lpdf(A, 2.5)", {"A": np.linalg.cholesky(R)},
+     lkj(3, 2.5) + float(np.log(np.diag(np.linalg.cholesky(R))) @ [2, 1, 0]))])
+def test_densities_of_vectors_and_matrices(call: str, at: dict[str, Any], want: float) -> None:
+    declared = {"x": "x(N)", "y": "y(N)", "A": "A(N, N)", "eta": "eta"}
+    f = adcli.compile(f"input {', '.join(declared[x] for x in at)}\nv = {call}")
+    assert f(**at)["v"] == pytest.approx(want, rel=1e-14, abs=1e-14)
 
 
 def log_gamma_density(y: Any, a: Any, b: Any) -> Any:

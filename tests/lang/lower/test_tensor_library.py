@@ -37,6 +37,8 @@ OF = {
     "svd": ((), None), "pinv": (("Y",), np.linalg.pinv),
     **dict.fromkeys(("knots_around", "interp", "hermite", "pchip", "pchip_slopes", "natural_spline", "natural_slopes", "cubics"),
                     ((), None)),   # test_tables.py
+    **dict.fromkeys(("dirichlet_lpdf", "multi_normal_cholesky_lpdf", "lkj_corr_lpdf", "lkj_corr_cholesky_lpdf"),
+                    ((), None)),   # test_densities.py
 }
 CALLS = {f"{name}({args})": function for name, (choices, function) in OF.items() for args in choices}
 NEW = "for t in 0:T { r(t) = norm(Y(t) - x)*dot(Y(t), softmax(y)); h(t) = mean(Y(t)) + var(Y(t)*r(t)) + logsumexp(Y(t)) }"
