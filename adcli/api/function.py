@@ -17,7 +17,7 @@ from adcli.api.methods import Batching, Inspection, MatrixColumns, Origin, Solvi
 from adcli.api.words import OneOrMore, in_order, names, one_of, says_python, together, truth, word
 from adcli.codegen.machine.kernel import COMPILING, Kernel, run
 from adcli.input.points import complete
-from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Param, Program, Result, Values, Var, has_tensors, substitute
+from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Program, Result, Values, Var, has_tensors, substitute
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.operations.precision import PRECISIONS
 from adcli.lang.printing.printer import print_program
@@ -404,7 +404,7 @@ def _unpacked(packed: PackedProgram) -> Program:
     """Inverse of `_packed`."""
     from adcli.lang.lower.frontend import parse
     program = parse(packed.text, packed.name, exact_order=packed.exact_order)
-    params = tuple(Param(p.var, p.name, p.default, p.low, p.high, p.active, s)
+    params = tuple(replace(p, seed=s)
                    for p, s in zip(program.params, packed.seeds, strict=True))
     env: dict[Atom, Atom] = {}
     equations = []

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from scipy.optimize import OptimizeResult
 
-    from adcli.api.scientific import LogDensity, Solver
+    from adcli.api.densities import LogDensity
+    from adcli.api.scientific import Solver
     from adcli.api.view import PictureView, View
     from adcli.batches.batch_function import ArrayFunction, BatchFunction
     from adcli.batches.batch_sums import BatchSums
@@ -345,7 +346,7 @@ class Solving:
         derivative is in the value. `names`, `dim` and `start` are of the vector; `unpack(u)` has the inputs of one vector or of
         arrays of draws, `pack` a vector of inputs. Tensors have their shapes from the data, or from `start`.
         """
-        from adcli.api.scientific import log_density
+        from adcli.api.densities import log_density
         return log_density(type(self), self._program, names(of), start, data)
 
     def minimize(self, at: Values | None = None, /, *, wrt: OneOrMore = None, of: OneOrMore = None,

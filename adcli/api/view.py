@@ -128,9 +128,10 @@ def function_html(program: Program) -> str:
     """Inputs and outputs of a program, and the program itself where it is not too long."""
     from adcli.lang.ir.errors import plural
     from adcli.lang.printing.printer import print_program
+    from adcli.lang.printing.scalar_printer import range_text
     from adcli.task.shapes import result_shape, shaped
     inputs = [(shaped(p.name, p.var), "" if p.default is None else repr(p.default),
-               "" if p.low is None else f"[{p.low!r}, {p.high!r}]", kind(p.active, p.seed)) for p in program.params]
+               range_text(p).removeprefix(" in "), kind(p.active, p.seed)) for p in program.params]
     table = html.table("Inputs", ("name", "default", "range", "kind"), [inputs], "<><<")
     outputs = html.paragraph(f"Outputs: {', '.join(result_shape(r.name, r.atom) for r in program.results)}")
     operations = len(program.equations)

@@ -16,7 +16,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache
-from math import inf, isfinite
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +118,7 @@ def start(p: Param, given: Any) -> Any:
         raise AdError(f"a page needs a value for '{p.name}', whose shape it shows", help=f"--at '{p.name}=@FILE.npy'")
     if p.var.integer:
         raise AdError(f"a page needs a value for '{p.name}', an integer", help=f"--at {p.name}=3")
-    low, high = (-inf if p.low is None else p.low), (inf if p.high is None else p.high)
+    low, high = p.ends
     about = float(f"{low / 2 + high / 2:.12g}") if isfinite(low) and isfinite(high) else 1.0
     return min(max(about, low), high)
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adcli.answers.evaluation import unfit_where_refused
+from adcli.input.constraints import require_unconstrained
 from adcli.input.nested import arrays_of
 from adcli.input.points import axis, parts, unknown_name
 from adcli.lang.ir import Param, Program, Values
@@ -80,8 +81,8 @@ def declared(piece: str) -> tuple[str, Begin | None]:
 
 
 def begin_of(p: Param) -> Begin:
-    low, high = (-math.inf if p.low is None else p.low), (math.inf if p.high is None else p.high)
-    return Begin(math.nan if p.default is None else p.default, low, high)
+    require_unconstrained(p)
+    return Begin(math.nan if p.default is None else p.default, *p.ends)
 
 
 def parameters(program: Program, given: Mapping[str, Begin | None] | None,

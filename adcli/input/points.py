@@ -239,10 +239,16 @@ def within(params: Sequence[Param], at: Iterable[Point], remark: Callable[[Note]
     bounded = [(p, p.low, p.high) for p in params if p.low is not None and p.high is not None]
     if any(len(p.var.shape) > 1 for p in params):
         at = map(partial(with_dimensions, Program(tuple(params), (), ())), at)
-    if not bounded:
+    constrained = [p for p in params if p.constraint]
+    if not bounded and not constrained:
         yield from at
         return
     for point in at:
+        for p in list(constrained):
+            from adcli.input.constraints import broken  # start-up: few inputs have constraints
+            if note := broken(p, point[p.name], source):
+                remark(note)
+                constrained.remove(p)
         for each in list(bounded):
             p, low, high = each
             x = point[p.name]

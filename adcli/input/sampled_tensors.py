@@ -15,6 +15,7 @@ from itertools import cycle
 
 import numpy as np
 
+from adcli.input.constraints import OF_ANY
 from adcli.input.points import Point
 from adcli.input.sampling import SPREADS, drawn_number
 from adcli.lang.ir import Atom, Param, Program, Var
@@ -143,4 +144,4 @@ def drawn(r: random.Random, p: Param, sizes: Sizes, limits: Mapping[Atom, int], 
     found = np.array([drawn_number(r, p, spread, negative) for _ in range(int(np.prod(shape)))]).reshape(shape)
     if heavy and p.low is None and len(shape) > 1 and shape[-1] == shape[-2]:
         found = (found + np.swapaxes(found, -1, -2)) / 2 + shape[-1] * np.eye(shape[-1]) * np.abs(found).max()
-    return found
+    return OF_ANY[p.constraint](found) if p.constraint else found

@@ -23,9 +23,10 @@ from lsprotocol.types import (
 
 from adcli.lang.ir import Param, Program
 from adcli.lang.ir.affine import shape_text
-from adcli.lang.ir.notation import MATRIX_CALLS, TENSOR_CALLS, constant
+from adcli.lang.ir.notation import CONSTRAINTS, MATRIX_CALLS, TENSOR_CALLS, constant
 from adcli.lang.lower import tensor_library
 from adcli.lang.lower.library import prelude
+from adcli.lang.printing.scalar_printer import range_text
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
 from adcli.lang.syntax.scan import KEYWORDS
 from adcli.lang.tree.nodes import Def, Typed
@@ -132,15 +133,15 @@ def declared_shape(program: Program, at: Name) -> str:
 
 def range_of(p: Param) -> str:
     parts = [f"default `{constant(p.default)[0]}`"] if p.default is not None else []
-    if p.low is not None and p.high is not None:
-        parts.append(f"in `[{constant(p.low)[0]}, {constant(p.high)[0]}]`")
+    if declared := range_text(p).removeprefix(" in "):
+        parts.append(f"in `{declared}`")
     return ", ".join(parts)
 
 
 def box_side(p: Param) -> str:
     if p.low is None or p.high is None:
         return f"`{p.name} = {constant(p.default or 0.0)[0]}`"
-    return f"`{p.name}` in `[{constant(p.low)[0]}, {constant(p.high)[0]}]`"
+    return f"`{p.name}` in `{range_text(p).removeprefix(' in ')}`"
 
 
 def range_of_index(text: OpenText, at: Name) -> str:
@@ -250,6 +251,7 @@ def completion(text: OpenText, params: CompletionParams) -> CompletionList:
               for n, (args, about) in TENSOR_CALLS.items() if n not in own]
     items += [known_item(n, "3", CompletionItemKind.Constant, "constant") for n in NAMED_CONSTANTS if n not in own]
     items += [known_item(w, "4", CompletionItemKind.Keyword, "word of the language", WORDS[w]) for w in KEYWORDS]
+    items += [known_item(w, "4", CompletionItemKind.Keyword, "constraint of an input", about) for w, about in CONSTRAINTS.items()]
     return CompletionList(False, items)
 
 

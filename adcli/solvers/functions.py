@@ -19,6 +19,7 @@ import numpy as np
 
 from adcli.codegen.builtins.direct import Gathered, of_vector
 from adcli.codegen.rows.expand import expand
+from adcli.input.constraints import require_unconstrained
 from adcli.lang.analyse.rounding import NEAR, Rounding
 from adcli.lang.derive import derivatives
 from adcli.lang.ir import Atom, Lit, Param, Program, Result, Var, shape_of
@@ -105,8 +106,9 @@ class VectorFunction(Components, ABC):
     def ranges(self) -> tuple[Vector, Vector]:
         """The ends of the declared range of each component."""
         params = [self.program.param(name) for name in self.names]
-        return (self.repeated([-np.inf if p.low is None else p.low for p in params]),
-                self.repeated([np.inf if p.high is None else p.high for p in params]))
+        for p in params:
+            require_unconstrained(p)
+        return self.repeated([p.ends[0] for p in params]), self.repeated([p.ends[1] for p in params])
 
     @abstractmethod
     def rounding(self, x: Vector) -> Vector:

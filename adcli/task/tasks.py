@@ -224,7 +224,7 @@ def pack(signature: Signature, entry: EntryPoint, code: bytes, counts: Sequence[
     head = {
         "entry": list(entry), "counts": counts, "wrt": signature.wrt, "outputs": signature.outputs,
         "results": signature.results,
-        "inputs": [[p.name, p.default if isinstance(p.default, float) else None, p.low, p.high, p.active, p.seed,
+        "inputs": [[p.name, p.default if isinstance(p.default, float) else None, p.low, p.high, p.active, p.seed, p.constraint,
                     [(x.terms, x.constant) for x in p.var.shape], p.var.integer] for p in signature.inputs],
         "notes": [[n.message, *(n.span or (None, None))] for n in signature.notes],
     }
@@ -235,7 +235,7 @@ def unpack(request: Request, data: bytes) -> Task | None:
     """The Task of an entry; None where this machine cannot run its code after all."""
     text, _, code = data.partition(b"\n")
     head = json.loads(text)
-    inputs = tuple(Param(Var(p[0], shape=extents(p[6]), integer=p[7]), *p[:6]) for p in head["inputs"])
+    inputs = tuple(Param(Var(p[0], shape=extents(p[7]), integer=p[8]), *p[:7]) for p in head["inputs"])
     if request.source.origin is not None and request.source.origin.data:
         from adcli.lang.lower.frontend import with_defaults  # only for programs with tables of their own
         inputs = with_defaults(inputs, request.source.origin.data)

@@ -234,7 +234,8 @@ class Equation(Generic[Op]):
 
 @record
 class Param:
-    """An input: a `default` where it has one (of a tensor an array), a `low`..`high` range to sample and to check.
+    """An input: a `default` where it has one (of a tensor an array), a `low`..`high` range to sample and to check, or a
+    `constraint` on the vectors of its last dimension, a name in `notation.CONSTRAINTS`.
 
     `active` is false for `param` inputs, which are differentiated only where named. `seed` names the input or output
     whose tangent or cotangent this is: an exact zero there drops its contributions (SEMANTICS, the zero rule).
@@ -247,6 +248,12 @@ class Param:
     high: float | None = None
     active: bool = True
     seed: str | None = None
+    constraint: str | None = None
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The ends of the range, infinite where none is declared."""
+        return -math.inf if self.low is None else self.low, math.inf if self.high is None else self.high
 
 
 @record

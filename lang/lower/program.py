@@ -16,8 +16,8 @@ from adcli.lang.expressions.inline import Template, expand
 from adcli.lang.expressions.scope import POISON, Context, FunctionScope
 from adcli.lang.expressions.stated_problem import ProblemScope, stated_problem
 from adcli.lang.ir import Atom, Param, Program, Result, Var
-from adcli.lang.ir.errors import MOST_FAULTS, AdError, Fix
-from adcli.lang.ir.notation import MATRIX_CALLS
+from adcli.lang.ir.errors import MOST_FAULTS, AdError, Fix, nearest
+from adcli.lang.ir.notation import CONSTRAINTS, MATRIX_CALLS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.problem import StatedProblem
 from adcli.lang.syntax.constants import CONSTANTS_ELSEWHERE, NAMED_CONSTANTS, evaluated
@@ -284,8 +284,14 @@ class MainScope(ProblemScope):
             outside = default is not None and not math.isnan(default) and not low <= default <= high
             if outside and item.default is not None:
                 raise context.fault(f"the default of '{name}' is outside its range", item.default)
-        var = self.declared_input(token)
-        self.declared[name] = Param(var, name, default, low, high, active)
+        var, word = self.declared_input(token), item.constraint
+        if word is not None and word.text not in CONSTRAINTS:
+            raise context.fault(f"no constraint '{word.text}'", word,
+                                nearest(word.text, CONSTRAINTS) or f"write in [low, high], or in {' or in '.join(CONSTRAINTS)}")
+        if word is not None and (var.integer or not var.shape):
+            raise context.fault(f"'{name}' is no vector of doubles, as in {word.text}, where {CONSTRAINTS[word.text]}", word,
+                                f"write input {name}(K) in {word.text}")
+        self.declared[name] = Param(var, name, default, low, high, active, constraint=word.text if word is not None else None)
         self.env[name] = var
 
     def declared_input(self, token: Token) -> Var:

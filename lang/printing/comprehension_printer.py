@@ -20,7 +20,7 @@ from adcli.lang.operations.comprehension import BodySource, Comprehension, Range
 from adcli.lang.operations.matrix import Boxed, MatrixOperation, bound_names
 from adcli.lang.operations.recurrence import Recurrence, step_place, whole_statements
 from adcli.lang.printing.read_back import BodyReads, planned, single, started, told
-from adcli.lang.printing.scalar_printer import ScalarWriter, declaration, is_plain
+from adcli.lang.printing.scalar_printer import ScalarWriter, declaration, is_plain, range_text
 from adcli.lang.sizes.all_sizes import in_doubt
 from adcli.lang.sizes.condition_dnf import EVERYWHERE
 from adcli.lang.sizes.histories import NOTHING, extent_over, goes_beyond
@@ -40,9 +40,7 @@ def inputs(params: Sequence[Param]) -> Iterator[str]:
     """The declarations; plain neighbours share a line."""
     line: list[str] = []
     for p in params:
-        name = ("int32 " if p.var.integer else "") + p.name + extents(p.var.shape)
-        if p.low is not None and p.high is not None and p.var.shape:
-            name += f" in [{constant(p.low)[0]}, {constant(p.high)[0]}]"
+        name = ("int32 " if p.var.integer else "") + p.name + extents(p.var.shape) + (range_text(p) if p.var.shape else "")
         if p.active and (p.var.shape or p.var.integer or is_plain(p)):
             line.append(name)
             continue

@@ -165,7 +165,7 @@ class TreeWriter:
             text += f" = {''.join(infix.expression(item.default))}"
         if item.low is not None and item.high is not None:
             text += f" in [{''.join(infix.expression(item.low))}, {''.join(infix.expression(item.high))}]"
-        return text
+        return f"{text} in {item.constraint.text}" if item.constraint is not None else text
 
     # Tensors.
 

@@ -200,13 +200,18 @@ def names_in(text: str) -> list[str]:
 
 def is_plain(p: Param) -> bool:
     """Test for an input that its name alone declares."""
-    return p.active and p.default is None and p.low is None and p.high is None
+    return p.active and p.default is None and not range_text(p)
 
 
 def declaration(p: Param) -> str:
     text = f"{'input' if p.active else 'param'} {p.name}"
     if p.default is not None:
         text += f" = {number(p.default)}"
-    if p.low is not None and p.high is not None:
-        text += f" in [{number(p.low)}, {number(p.high)}]"
-    return text
+    return text + range_text(p)
+
+
+def range_text(p: Param) -> str:
+    """The range or the constraint of a declaration, with its `in`."""
+    if p.constraint:
+        return f" in {p.constraint}"
+    return f" in [{number(p.low)}, {number(p.high)}]" if p.low is not None and p.high is not None else ""

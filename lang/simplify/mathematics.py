@@ -127,8 +127,7 @@ def within_ranges(program: Program) -> Program:
     folder = Folder(under=tested(program))
     folder.ranges.numbers = True
     for p in declared:
-        low, high = (-math.inf if p.low is None else p.low), (math.inf if p.high is None else p.high)
-        folder.ranges.found[p.var] = bounded(low, high, True)
+        folder.ranges.found[p.var] = bounded(*p.ends, True)
     return prune(folder.program(program))
 
 

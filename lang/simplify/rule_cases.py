@@ -113,7 +113,7 @@ def inside(program: Program) -> list[dict[Atom, Any]]:
 
 def drawn(p: Param, draw: random.Random, low: float, high: float) -> float:
     """A value of an input in its declared range, or from low to high."""
-    least, most = (-math.inf if p.low is None else p.low), (math.inf if p.high is None else p.high)
+    least, most = p.ends
     if math.isfinite(most - least):
         return draw.uniform(least, most)
     x = draw.uniform(low, high)

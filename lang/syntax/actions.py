@@ -234,6 +234,9 @@ class Actions:
     def range(self, p: Parts) -> tuple[Node, Node]:
         return finished(p[1]), finished(p[3])
 
+    def constraint(self, p: Parts) -> tuple[None, None, Token]:
+        return None, None, p[0]
+
     # Operands.
 
     def arg(self, p: Parts) -> list[Node]:
@@ -347,13 +350,13 @@ def check_relation(r: Relation) -> None:
         raise AdError("more than one condition", span, "write each by itself, with a comma between them: a <= b, c == d")
 
 
-def item(name: Token, default: Any, low: Node | None = None, high: Node | None = None) -> Item:
+def item(name: Token, default: Any, low: Node | None = None, high: Node | None = None, constraint: Token | None = None) -> Item:
     """An input with its default and its range."""
     value = None if default is None else finished(default)
     if value is not None and type(name) is Typed and (name.extents is not None or name.element.text in INTEGERS):  # type: ignore[union-attr]
         raise AdError(f"the {'tensor' if name.extents is not None else 'integer'} '{name.text}' cannot have a default",
                       value.span, "only scalars have defaults")
-    return Item(name, value, low, high)
+    return Item(name, value, low, high, constraint)
 
 
 def known(element: Token) -> Token:

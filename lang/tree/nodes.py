@@ -154,6 +154,7 @@ class Item:
     default: Node | None = None
     low: Node | None = None
     high: Node | None = None
+    constraint: Token | None = None
 
 
 @plain_record

@@ -15,7 +15,7 @@ def equal(p: Program, q: Program) -> bool:
     and outputs count.
     """
     def interface(program: Program) -> list[object]:
-        inputs = [(a.name, a.default, a.low, a.high, a.active, a.var.shape, a.var.integer) for a in program.params]
+        inputs = [(a.name, a.default, a.low, a.high, a.active, a.var.shape, a.var.integer, a.constraint) for a in program.params]
         return [*inputs, *(r.name for r in program.results)]
 
     if interface(p) != interface(q) or len(p.equations) != len(q.equations):

@@ -46,7 +46,31 @@ def test_a_range_is_a_function_of_the_component_and_its_slope(name: str) -> None
         assert d.unpack([u])["x"] == pytest.approx(x, rel=1e-15) and d.pack({"x": x})[0] == pytest.approx(u, abs=1e-12)
 
 
-@pytest.mark.parametrize("make", [eight_schools, radon, in_matrices])
+VECTORS = "input _p(D, K) in simplex, n(D, K), c(L, M) in ordered, o(K) in ordered, s in [0, inf]; " \
+    "a +=! n(d, k)*log(_p(d, k)); b +=! -c(i, j)**2/2*(i + 1); e +=! -o(k)**2/2; lp = a + b + e - s; output lp"
+COUNTS = np.array([[2.0, 3.0, 1.5, 0.5], [0.5, 0.0, 1.0, 4.0]])
+
+
+def in_vectors() -> Any:
+    return adcli.compile(VECTORS).logdensity(n=COUNTS, start={"c": [[-1.0, 0.0, 1.0], [0.0, 2.0, 3.0]]})
+
+
+def test_a_simplex_and_an_ordered_vector_have_the_volume_element_of_their_map() -> None:
+    d = in_vectors()
+    u = 0.7 * np.cos(np.arange(d.dim))
+    x, step = d.unpack(u), 1e-5
+    free = [np.concatenate([y["_p"][:, :-1].ravel(), y["c"].ravel(), y["o"], [y["s"]]])   # of a simplex all elements but the last
+            for y in (d.unpack(u + step * sign * e) for e in np.eye(d.dim) for sign in (1, -1))]
+    volume = np.linalg.slogdet((np.array(free[::2]) - free[1::2]) / (2 * step))[1]
+    assert (x["_p"] > 0).all() and (np.diff(x["c"]) > 0).all() and (np.diff(x["o"]) > 0).all()
+    np.testing.assert_allclose(x["_p"].sum(-1), 1, rtol=1e-15)
+    want = (COUNTS * np.log(x["_p"])).sum() - (x["c"]**2 * [[1], [2]]).sum() / 2 - (x["o"]**2).sum() / 2 - x["s"]
+    assert d.value(u) == pytest.approx(want + volume, abs=1e-8)
+    rows = d.unpack(np.array([[u, 2*u, 3*u]]))
+    assert rows["_p"].shape == (1, 3, 2, 4) and (rows["o"][0, 0] == x["o"]).all() and rows["s"].shape == (1, 3)
+
+
+@pytest.mark.parametrize("make", [eight_schools, radon, in_matrices, in_vectors])
 def test_the_gradient_is_that_of_the_value(make: Any) -> None:
     d = make()
     u = d.start + np.linspace(-0.5, 0.5, d.dim)
@@ -78,6 +102,7 @@ def test_what_is_no_number_has_no_density() -> None:
     ("input x; lp = x", {"x": 1}, "no parameter is left"),
     ("input z(C), y; lp +=! z(c)*y", {"y": 1}, "the shape of 'z' is not known"),
     ("input x, y; lp = x*y", {"w": 1}, "no input 'w'"),
+    ("input p(K) in simplex, y(K); lp +=! p(k)*y(k)", {"y": [1.0]}, "the parameters have no component"),
     ("input z(C), y(C); z2(c) = z(c)*y(c)", {"y": [1.0]}, "a log density is one number")])
 def test_what_cannot_be_is_said(text: str, given: dict[str, Any], said: str) -> None:
     with pytest.raises(AdError) as found:
@@ -88,6 +113,13 @@ def test_what_cannot_be_is_said(text: str, given: dict[str, Any], said: str) -> 
 def test_a_value_on_its_bound_has_no_component() -> None:
     with pytest.raises(AdError, match="'tau' has a value that is not inside of its range"):
         eight_schools().pack({"mu": 0, "tau": 0, "z": np.zeros(8)})
+
+
+@pytest.mark.parametrize("name, x", [("p", [0.0, 1.0]), ("p", [0.2, 0.2]), ("c", [1.0, 1.0])])
+def test_a_vector_outside_of_its_constraint_has_no_components(name: str, x: list[float]) -> None:
+    d = adcli.compile("input p(2) in simplex, c(2) in ordered; lp = p(0)*c(0)").logdensity()
+    with pytest.raises(AdError, match=f"'{name}' has a value that is not inside of"):
+        d.pack({"p": [0.5, 0.5], "c": [0.0, 1.0], name: x})
 
 
 NORMAL = "input m, s in [0, inf], y(N); lp +=! normal_lpdf(y(i), m, s) - log(s)/N"
@@ -116,3 +148,26 @@ def test_nutpie_draws_from_a_known_posterior() -> None:
     d = adcli.compile(NORMAL).logdensity(y=Y, start={"m": 5.0, "s": 10.0})
     found = nutpie.sample(d.nutpie(), draws=1000, tune=300, chains=2, cores=1, seed=1, progress_bar=False)
     check({name: found.posterior[name].values for name in ("m", "s")})
+
+
+@pytest.mark.engine
+@pytest.mark.filterwarnings("ignore")
+def test_blackjax_draws_a_simplex_and_an_ordered_vector() -> None:
+    blackjax, jax = pytest.importorskip("blackjax"), pytest.importorskip("jax")
+    n = np.array([2.0, 3.0, 1.0])
+    d = adcli.compile("input p(K) in simplex, n(K), c(3) in ordered; a +=! n(k)*log(p(k)); b +=! normal_lpdf(c(k), 0, 1); "
+                      "lp = a + b; output lp").logdensity(n=n)
+    density = d.jax()
+    kernel = blackjax.nuts(density, step_size=0.4, inverse_mass_matrix=np.ones(d.dim))
+
+    def step(state: Any, key: Any) -> Any:
+        state, _ = kernel.step(key, state)
+        return state, state.position
+
+    _, draws = jax.lax.scan(step, kernel.init(jax.numpy.asarray(d.start)), jax.random.split(jax.random.key(1), 800))
+    found = d.unpack(draws)
+    np.testing.assert_allclose(found["p"].mean(0), (n + 1) / (n + 1).sum(), atol=0.03)   # of Dirichlet's distribution
+    np.testing.assert_allclose(found["c"].mean(0), np.array([-1.5, 0, 1.5]) / math.sqrt(math.pi), atol=0.12)   # order statistics
+    both = jax.vmap(jax.value_and_grad(density))(draws[-3:])
+    for u, value, gradient in zip(draws[-3:], *both, strict=True):
+        assert value == pytest.approx(d(u)[0], rel=1e-6) and gradient == pytest.approx(d(u)[1], rel=1e-5, abs=1e-5)

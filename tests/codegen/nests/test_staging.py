@@ -12,7 +12,7 @@ from adcli.lang.printing.printer import print_program
 from session_seed import drawn
 
 import adcli
-from adcli.api import scientific
+from adcli.api import densities
 
 DRAW = np.random.default_rng(drawn(7).getrandbits(30))
 DATA = {"y": DRAW.poisson(3.0, 6) + 0.5, "s": DRAW.uniform(0.5, 2, 6), "k": np.array([0, 2, 1, 1, 0, 2]), "z": np.zeros(3)}
@@ -46,7 +46,7 @@ def test_a_log_density_keeps_its_bits(text: str) -> None:
     f = adcli.compile(text)
     data = {name: DATA[name] for name in f.inputs if name in DATA and name != "z"}
     start = {"z": np.zeros(3)} if "z" in f.inputs else None
-    with mock.patch.object(scientific, "staged", lambda program, known: (program.__class__((), (), ()), program)):
+    with mock.patch.object(densities, "staged", lambda program, known: (program.__class__((), (), ()), program)):
         whole = f.logdensity(start=start, **data)
     d = f.logdensity(start=start, **data)
     u = np.linspace(-0.4, 0.9, d.dim)

@@ -86,7 +86,9 @@ def test_formatting_at_depth(text: str) -> None:
 
 @pytest.mark.parametrize(("typed", "plain"), [
     ("input double x = 2 in [0, 3], y; v = x*y", "input x = 2 in [0, 3], y; v = x*y"),
-    ("input float(N) x in [0, 1]; v +=! x(i)", "input x(N) in [0, 1]; v +=! x(i)")])
+    ("input float(N) x in [0, 1]; v +=! x(i)", "input x(N) in [0, 1]; v +=! x(i)"),
+    ("input float(N, M) x in simplex, y(2) in ordered; v +=! x(i, j)*y(0)",
+     "input x(N, M) in simplex, y(2) in ordered; v +=! x(i, j)*y(0)")])
 def test_typed_inputs_have_defaults_and_ranges(typed: str, plain: str) -> None:
     assert equal(parse(typed), parse(plain))
     assert equal(parse(format_tree(parse_tree(Source("t", typed)))), parse(plain))
