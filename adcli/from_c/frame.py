@@ -7,12 +7,9 @@ from typing import Any
 
 from adcli.from_python.arrays import MOST_WRITTEN_OUT, SUBSCRIPT
 from adcli.from_python.expressions import subscripts_of
-from adcli.from_python.module import Closed
 from adcli.from_python.statements import PythonStatements
-from adcli.from_python.values import Array, KnownDict, Several, first_of, known, stacked, whole
+from adcli.from_python.values import Array, KnownDict, Several, first_of, stacked
 from adcli.lang.ir.affine import Affine, affine, bounds, exact_quotient, floor, never_negative, remainder
-from adcli.lang.ir.errors import Span
-from adcli.lang.tree.nodes import Call
 from adcli.readers.draft import IndexEntry, Ref
 
 
@@ -27,86 +24,75 @@ class CStatements(PythonStatements):
     def share(self, target: ast.expr, value: ast.expr | None, found: Any) -> None:
         """No array is assigned."""
 
-    def settle_constant(self, value: Array, node: ast.AST, needed: bool = False) -> None:
+    def settle_constant(self, value: Array, needed: bool = False) -> None:
         """Take what a whole number is made of for sizes, one after another."""
         for name in sorted(value.loose):
             if needed or name in self.reading.facts.given:
-                self.reading.learn_constant(name, node, None)
+                self.reading.learn_constant(name, None)
 
-    def bound(self, name: str, value: Array, span: Span) -> Array:
+    def bound(self, name: str, value: Any) -> Any:
         """An array is where its elements are, and no copy."""
-        if value.items is not None:
-            for k, x in enumerate(value.items):
-                if x.variable is None and x.constant is None and not x.pending:
-                    value.items[k] = self.bound(name, x, span)
-        return value if value.shape and value.variable is not None and value.variable.hint else super().bound(name, value, span)
+        if not isinstance(value, Array):
+            return value
+        for k, x in enumerate(value.items or []):
+            if x.variable is None and x.constant is None and not x.pending:
+                value.items[k] = self.bound(name, x)   # type: ignore[index]
+        return value if value.shape and value.variable is not None and value.variable.hint else super().bound(name, value)
 
-    def store_element(self, base: Array, places: Sequence[Affine], value: Array, node: ast.AST, symbol: str = "=") -> None:
+    def store_element(self, base: Array, places: Sequence[Affine], value: Array, symbol: str = "=") -> None:
         seen = self.reading.stored(base, places[0], self.box)   # type: ignore[attr-defined]
         conditional, self.conditional = self.conditional, self.conditional and not seen
-        super().store_element(base, places, value, node, symbol)   # a reading that finds out how long it is is not kept
+        super().store_element(base, places, value, symbol)   # a reading that finds out how long it is is not kept
         self.conditional = conditional
 
-    def call_unset(self, node: ast.Call, shape: Any) -> Array:
+    def call_unset(self, shape: Any) -> Array:
         """An array without values."""
-        if not shape.items:
-            return known(float("nan"), self.span(node))
-        return self.filled(known(float("nan"), self.span(node)), shape, node)
+        return self.filled(self.known(float("nan")), shape)
 
-    def call_quotient(self, node: ast.Call, a: Array, b: Array) -> Array:
+    def call_quotient(self, a: Array, b: Array) -> Array:
         """The quotient of whole numbers, cut off towards 0."""
-        span = self.span(node)
-        if isinstance(a.constant, int) and isinstance(b.constant, int):
-            if b.constant == 0:
-                raise self.fault(node, "this has no value")
-            n = abs(a.constant) // abs(b.constant)
-            return known(n if (a.constant < 0) == (b.constant < 0) else -n, span)
+        if isinstance(m := a.constant, int) and isinstance(n := b.constant, int):
+            if n == 0:
+                raise self.fault("this has no value")
+            return self.known(abs(m) // abs(n) * (1 if (m < 0) == (n < 0) else -1))
         if a.whole is not None and b.whole is not None:
             if (by := b.whole.number) is not None and by > 0 and self.never_negative(a.whole):
-                return whole(floor(a.whole, by), span)
+                return self.whole(floor(a.whole, by))
             if (exact := exact_quotient(a.whole, b.whole)) is not None:
-                return whole(exact, span)
-        return self.apply(lambda y: Call("trunc", y, *span), [self.binary(ast.Div, a, b, node)], node)
+                return self.whole(exact)
+        return self.operation("trunc", [self.binary(ast.Div, a, b)])
 
-    def call_remainder(self, node: ast.Call, a: Array, b: Array) -> Array:
-        span = self.span(node)
-        if isinstance(a.constant, int) and isinstance(b.constant, int) and b.constant:
-            n = abs(a.constant) % abs(b.constant)
-            return known(-n if a.constant < 0 else n, span)
+    def call_remainder(self, a: Array, b: Array) -> Array:
+        if isinstance(m := a.constant, int) and isinstance(n := b.constant, int) and n:
+            return self.known(abs(m) % abs(n) * (-1 if m < 0 else 1))
         if a.whole is not None and b.whole is not None and self.never_negative(a.whole):
-            return whole(remainder(a.whole, b.whole), span)
-        return self.made_of("fmod", [a, b], node)
+            return self.whole(remainder(a.whole, b.whole))
+        return self.elementwise("math", "fmod", [a, b], {})
 
     def never_negative(self, x: Affine) -> bool:
         return never_negative(bounds(x, self.box)[0])
 
-    def made_of(self, name: str, args: Sequence[Array], node: ast.Call) -> Array:
-        return self.apply(self.made("math", name, len(args), node), args, node)
-
-    def call_behind(self, node: ast.Call, low: Any, high: Any, step: Any = None) -> Array:
+    def call_behind(self, low: Any, high: Any, step: Any = None) -> Array:
         """The variable of a loop after its last turn."""
-        a, b = (self.as_whole(x, node, "the bound of a loop") for x in (low, high))
-        by = 1 if step is None else self.as_whole(step, node, "a step").number or 1
+        a, b = (self.as_whole(x, "the bound of a loop") for x in (low, high))
+        by = 1 if step is None else self.as_whole(step, "a step").number or 1
         if a.number is None or b.number is None:
-            return whole(b, self.span(node)) if abs(by) == 1 else self.refuse(node, "the last turn of this loop is not known")
-        return known(a.number + by * len(range(a.number, b.number, by)), self.span(node))
+            if abs(by) > 1:
+                raise self.fault("the last turn of this loop is not known")
+            return self.whole(b)
+        return self.known(a.number + by * len(range(a.number, b.number, by)))
 
-    def call_apart(self, node: ast.Call, *parts: Any) -> Several:
+    def call_apart(self, *parts: Any) -> Several:
         """Views of one array, of which some are stored into: each ends where the next one begins."""
         lengths = [len(p.items) if isinstance(p, Array) and p.items is not None else 0 for p in parts]
         if len(set(lengths)) < len(lengths) or 0 in lengths:
-            raise self.fault(node, "this stores into an array that it has by two parameters",
+            raise self.fault("this stores into an array that it has by two parameters",
                              f"use an array of its own for each{', or give the sizes, ⟦--at n=3⟧' * (0 in lengths)}")
         ends = [max((m for m in lengths if m < n), default=0) for n in lengths]
         return Several([stacked(p.items[:n - m]) for p, n, m in zip(parts, lengths, ends, strict=True)])
 
-    def call_round(self, node: ast.Call, x: Array) -> Array:
-        span = self.span(node)
-        return self.apply(lambda y: Call("round", y, *span), [x], node)
-
-    def call_fdim(self, node: ast.Call, x: Array, y: Array) -> Array:
-        span = self.span(node)
-        return self.apply(lambda z: Call("relu", z, *span), [self.binary(ast.Sub, x, y, node)], node)
+    def call_round(self, x: Array) -> Array:
+        return self.operation("round", [x])
 
     def place(self, base: Any, target: ast.AST) -> int | None:
         """Where what is behind a pointer begins among all elements of an array, if that is a number."""
@@ -136,31 +122,27 @@ class CStatements(PythonStatements):
             found.whole = affine(IndexEntry(x))
         return found
 
-    def store(self, target: ast.expr, value: Any, node: ast.AST) -> None:
+    def store(self, target: ast.expr, value: Any) -> None:
         """What a function stored behind a pointer goes where that points to."""
         assert isinstance(target, ast.Subscript)
         if isinstance(value, KnownDict) and isinstance(self.value(target.value), KnownDict):
             for k, x in value.items.items():
                 one = ast.Subscript(ast.Subscript(target.value, ast.Constant(k), ast.Store()), target.slice, ast.Store())
-                self.store(ast.fix_missing_locations(ast.copy_location(one, target)), x, node)
+                self.store(ast.fix_missing_locations(ast.copy_location(one, target)), x)
             return
         if not isinstance(subscripts_of(target)[-1], ast.Slice):
-            super().store(target, value, node)
+            super().store(target, value)
             return
         base = self.value(target.value)
         at = self.place(base, target)
         if at is None or base.items is None or value.items is None:
-            raise self.fault(target, "what a function stores in a part of an array cannot be read here",
-                             "give the number of elements with the point, ⟦--at n=3⟧, or store into an array of its own")
+            raise self.fault("what a function stores in a part of an array cannot be read here",
+                             "give the number of elements with the point, ⟦--at n=3⟧, or store into an array of its own", target)
         items, new = elements(base), elements(value)
         items[at:at + len(new)] = new
         for x in base.shape[:0:-1]:
             items = [stacked(items[k:k + (x.number or 1)]) for k in range(0, len(items), x.number or 1)]
-        self.unpack_into(target.value, stacked(items), node)
-
-
-class CClosed(Closed, CStatements):
-    """The body of a function of the program."""
+        self.unpack_into(target.value, stacked(items))
 
 
 def elements(a: Array) -> list[Array]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
-from adcli.from_c.frame import CClosed, CStatements
+from adcli.from_c.frame import CStatements
 from adcli.from_c.text import CText
 from adcli.from_python.loops import with_leaves
 from adcli.from_python.module import PythonProgram
@@ -56,7 +56,7 @@ class Unset(Token):
 class CProgram(PythonProgram):
     """A reading of the function that is the program."""
 
-    frame, closed = CStatements, CClosed
+    frame = CStatements
     facts: CFacts
 
     def __init__(self, source: Source, tree: ast.Module, function: ast.FunctionDef, facts: CFacts, file: Any) -> None:
@@ -65,36 +65,36 @@ class CProgram(PythonProgram):
         self.top_inputs -= (facts.sized - set(facts.numbers)) | set(self.signature.outs)
         self.needs: dict[str, list[Affine]] = {}
 
-    def fault(self, node: ast.AST, message: str, help: str | None = None) -> AdError:
+    def fault(self, message: str, help: str | None = None, node: ast.AST | None = None) -> AdError:
         if help is not None:
             help = IN_C.get(help, help).replace(Advice.OR_DEFAULT, "")
-        return super().fault(node, message, help)
+        return super().fault(message, help, node)
 
-    def looked_up(self, name: str, node: ast.AST) -> Any:
+    def looked_up(self, name: str) -> Any:
         if "." in name:
             return LibraryName(name.rstrip("."))
         if name in self.top:
-            return super().looked_up(name, node)
-        raise self.fault(node, f"'{name}' is read before it has a value", f"set it where it is declared: double {name} = 0")
+            return super().looked_up(name)
+        raise self.fault(f"'{name}' is read before it has a value", f"set it where it is declared: double {name} = 0")
 
     def function(self, node: ast.AST, params: Sequence[str]) -> Any:
         """Whole numbers are worked out where they are asked for."""
         returns = self.file.signature(node.name).returns   # type: ignore[attr-defined]
         return None if returns is None or returns.whole else super().function(node, params)
 
-    def learn_constant(self, name: str, node: ast.AST, default: object) -> NoReturn:
+    def learn_constant(self, name: str, default: object) -> NoReturn:
         """A parameter that is a whole number is a size first, where arrays have it as an extent."""
         if name not in self.facts.sized and name not in self.facts.constants and self.signature.params[name].whole:
             self.facts.sized.add(name)
             raise Again
-        super().learn_constant(name, node, default)
+        super().learn_constant(name, default)
 
     def input(self, p: ast.arg, default: ast.expr | None) -> Any:
         return self.of_kind(p, self.signature.params[p.arg], p.arg in self.signature.outs)
 
     def of_kind(self, p: ast.arg, kind: Any, stored: bool) -> Any:
         """The first value of a parameter; a struct has that of its fields."""
-        span = self.name_span(p)
+        span = self.span(p)
         if kind.fields is not None:
             outer = () if p.arg in self.signature.numbers else kind.dims
             return KnownDict({f: self.of_kind(ast.copy_location(ast.arg(f"{p.arg}_{f}"), p), k._replace(dims=(*outer, *k.dims)),
@@ -106,7 +106,7 @@ class CProgram(PythonProgram):
         if p.arg in self.signature.numbers:
             kind = kind._replace(dims=())
         if stored and p.arg not in self.facts.kept:
-            return self.out(p, kind, span)
+            return self.at(p, self.out, p, kind)
         self.top_inputs.add(p.arg)
         p.annotation = ast.Constant("int" if kind.whole and not kind.dims else "float")
         if not kind.dims:
@@ -132,7 +132,7 @@ class CProgram(PythonProgram):
                 raise Again
         return found
 
-    def out(self, p: ast.arg, kind: Any, span: Span) -> Any:
+    def out(self, p: ast.arg, kind: Any) -> Any:
         """The first value of what is stored: none, as far as that shows."""
         extents = [self.facts.size(x) for x in self.extents(p, kind)]
         if any(x.number is None for x in extents):
@@ -140,11 +140,11 @@ class CProgram(PythonProgram):
                 self.facts.kept.add(p.arg)
                 raise Again
             frame = self.frame(self, {}, self.draft.lines)
-            return frame.line(p.arg, frame.filled(known(float("nan"), span), Several([whole(x, span) for x in extents]), p), span)
+            return frame.line(p.arg, frame.call_unset(Several([*map(frame.whole, extents)])))
 
         def part(at: tuple[int, ...]) -> Array:
             if len(at) == len(extents):
-                return scalar(Unset(p.arg, at, span))
+                return scalar(Unset(p.arg, at, self.here))
             return stacked([part((*at, k)) for k in range(extents[len(at)].number or 0)])
         return part(())
 
@@ -179,9 +179,12 @@ class CProgram(PythonProgram):
         """The number that the point has for a size which no array has as an extent."""
         value = self.facts.given.get(name)
         if not isinstance(value, int | float) or value != int(value) or value < 0:
-            raise self.fault(next(a for a in self.node.args.args if a.arg == name), f"'{name}' has to be known here",
-                             f"give it with the point, ⟦--at {name}=3⟧, or declare the arrays with it: double x[{name}]")
+            raise self.fault(f"'{name}' has to be known here", f"give it with the point, ⟦--at {name}=3⟧, or declare the arrays "
+                             f"with it: double x[{name}]", self.parameter(name))
         return int(value)
+
+    def parameter(self, name: str) -> ast.arg:
+        return next(a for a in self.node.args.args if a.arg == name)
 
     def made(self, tried: bool) -> Source:
         """The program; one that is `tried` is a program for all sizes, or an error."""
@@ -231,8 +234,8 @@ class CProgram(PythonProgram):
         self.learn(whole=True)
         for unknown in filter(None, (unsaid(v.shape) for _, v in self.draft.outputs)):
             name = unknown.partition(".")[0]
-            raise self.fault(next(a for a in self.node.args.args if a.arg == name), f"how many elements '{name}' has is not seen",
-                             f"declare it with its number of elements: double {name}[n]")
+            raise self.fault(f"how many elements '{name}' has is not seen",
+                             f"declare it with its number of elements: double {name}[n]", self.parameter(name))
 
     def learn(self, whole: bool) -> None:
         """Begin again with extents that were found; those of a part of the function may be too small where they are numbers."""

@@ -32,17 +32,17 @@ class PythonCalls(MatrixFunctions):
         for a in node.args:
             args += self.each(a.value) if isinstance(a, ast.Starred) else [self.value(a)]
         if any(k.arg is None for k in node.keywords):
-            raise self.fault(node, "** in a call cannot be read", "write the arguments by their names")
+            raise self.fault("** in a call cannot be read", "write the arguments by their names")
         named = {k.arg: self.value(k.value) for k in node.keywords if k.arg is not None}
         if isinstance(function, Defined):
-            return self.of_file(function, args, named, node)
+            return self.of_file(function, args, named)
         if isinstance(function, LibraryName):
-            return self.of_library(function.path, args, named, node)
+            return self.of_library(function.path, args, named)
         if isinstance(function, Method):
-            return self.of_method(function, args, named, node)
-        raise self.fault(node, f"{told(function)} cannot be called")
+            return self.of_method(function, args, named)
+        raise self.fault(f"{told(function)} cannot be called")
 
-    def of_method(self, m: Method, args: list[Any], named: dict[str, Any], node: ast.Call) -> Any:
+    def of_method(self, m: Method, args: list[Any], named: dict[str, Any]) -> Any:
         if isinstance(m.value, KnownDict) and m.name in ("values", "items", "keys", "get"):
             if m.name == "get":
                 key = args[0].constant if isinstance(args[0], Array) else args[0]
@@ -55,72 +55,60 @@ class PythonCalls(MatrixFunctions):
             if to_float or m.name in ("item", "copy", "double", "contiguous"):
                 return m.value
             if m.name in ("t", "transpose") and not args:
-                return self.transposed(self.as_array(m.value, node))
-            return self.of_library(f"{self.reading.array_library}.{m.name}", [m.value, *args], named, node)
-        raise self.fault(node, f"{told(m.value)} has no function '{m.name}' that can be read")
+                return self.transposed(self.as_array(m.value))
+            return self.of_library(f"{self.reading.array_library}.{m.name}", [m.value, *args], named)
+        raise self.fault(f"{told(m.value)} has no function '{m.name}' that can be read")
 
     # Functions of the file.
 
-    def of_file(self, f: Defined, args: list[Any], named: dict[str, Any], node: ast.Call) -> Any:
+    def of_file(self, f: Defined, args: list[Any], named: dict[str, Any]) -> Any:
         name = "lambda" if isinstance(f.node, ast.Lambda) else f.node.name
-        values = self.arguments(f, args, named, node)
-        if len(self.reading.calls) > DEEPEST:
-            raise self.fault(node, f"'{name}' calls itself without an end that is seen",
-                             "write a loop, or give the number of calls")
+        values = self.arguments(f, args, named)
+        if self.reading.depth > DEEPEST:
+            raise self.fault(f"'{name}' calls itself without an end that is seen", "write a loop, or give the number of calls")
         if f.around is None and all(isinstance(v, Array) and not v.shape and not v.truth for v in values.values()):
             found = self.reading.function(f.node, list(values))
             if found is not None:
-                return self.applied(found, list(values.values()), node)
-        return self.inlined(f, values, node)
+                return self.applied(found, list(values.values()))
+        return self.inlined(f, values)
 
-    def call_map(self, node: ast.Call, f: Any, *xs: Any) -> Several:
+    def call_map(self, f: Any, *xs: Any) -> Several:
         if not isinstance(f, Defined):
-            raise self.fault(node, "map of this function cannot be read", "write a comprehension: [f(u) for u in x]")
-        return Several([self.of_file(f, list(items), {}, node)
-                        for items in zip(*(self.each_of(x, node) for x in xs), strict=False)], "list")
+            raise self.fault("map of this function cannot be read", "write a comprehension: [f(u) for u in x]")
+        return Several([self.of_file(f, list(items), {})
+                        for items in zip(*(self.each_of(x) for x in xs), strict=False)], "list")
 
-    def arguments(self, f: Defined, args: list[Any], named: dict[str, Any], node: ast.Call) -> dict[str, Any]:
+    def arguments(self, f: Defined, args: list[Any], named: dict[str, Any]) -> dict[str, Any]:
         """The values of the parameters."""
         a = f.node.args
         if a.vararg or a.kwarg:
-            raise self.fault(node, "a function with * or ** among its parameters cannot be read")
-        positional = [*a.posonlyargs, *a.args]
-        defaults = dict(zip([p.arg for p in positional[len(positional) - len(a.defaults):]], a.defaults, strict=True))
-        defaults |= {p.arg: d for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d is not None}
-        names = [p.arg for p in (*positional, *a.kwonlyargs)]
-        given = dict(zip([p.arg for p in positional], args, strict=False)) | named
-        if len(args) > len(positional) or any(k not in names for k in named):
-            raise self.fault(node, f"these arguments do not fit the parameters {', '.join(names)}")
-        outer = self.within({} if f.around is None else f.around, self.arm)
-        found = {}
-        for p in names:
-            if p in given:
-                found[p] = given[p]
-            elif p in defaults:
-                found[p] = outer.value(defaults[p])
-            else:
-                raise self.fault(node, f"there is no value for '{p}'", f"write {p}=…")
-        return found
+            raise self.fault("a function with * or ** among its parameters cannot be read")
+        defaults = {p.arg: d for p, d in parameters(a)}
+        given = dict(zip(defaults, args, strict=False)) | named
+        if len(args) > len(defaults) - len(a.kwonlyargs) or not named.keys() <= defaults.keys():
+            raise self.fault(f"these arguments do not fit the parameters {', '.join(defaults)}")
+        for p, d in defaults.items():
+            if d is None and p not in given:
+                raise self.fault(f"there is no value for '{p}'", f"write {p}=…")
+        outer = self.beside(f.around or {})
+        return {p: given[p] if d is None or p in given else outer.value(d) for p, d in defaults.items()}
 
-    def inlined(self, f: Defined, values: dict[str, Any], node: ast.Call) -> Any:
+    def inlined(self, f: Defined, values: dict[str, Any]) -> Any:
         """The lines of a function in the place of its call."""
         for p, v in values.items():
             if isinstance(v, Array) and not (v.shape and self.by_reference) and v.variable is None and v.items is None and (
                     v.whole is None and v.known is None):
-                v.pending = v.pending or (p, self.span(node), self)
-        frame = self.within({**(f.around or {}), **values}, True)
-        frame.shared = {*(f.around or {}), *values}
-        self.reading.calls.append("")
+                v.pending = v.pending or (p, self.reading.part, self)
+        inner = {**(f.around or {}), **values}
+        self.reading.depth += 1
         try:
-            if isinstance(f.node, ast.Lambda):
-                return frame.value(f.node.body)
-            return frame.result(f.node)
+            return self.beside(inner, arm=True, shared=set(inner)).result(f.node)
         finally:
-            self.reading.calls.pop()
+            self.reading.depth -= 1
 
-    def applied(self, f: DraftFunction, args: list[Array], node: ast.Call) -> Any:
+    def applied(self, f: DraftFunction, args: list[Array]) -> Any:
         """A call of a function that is in the program."""
-        span = self.span(node)
+        span = self.here
         nodes = [a.element(()) for a in args]
         loose = loose_of(args)
         if f.value is not None:
@@ -133,62 +121,83 @@ class PythonCalls(MatrixFunctions):
 
     # Functions of libraries.
 
-    def of_library(self, path: str, args: list[Any], named: dict[str, Any], node: ast.Call) -> Any:
+    def of_library(self, path: str, args: list[Any], named: dict[str, Any]) -> Any:
         library, _, name = path.rpartition(".")
+        named = {SAME.get(k, k): v for k, v in named.items() if k not in IGNORED}
+        written = WRITTEN.get(path) or WRITTEN.get(name)
+        if written is not None and library in WITH_ARRAYS and args:
+            return self.of_written(written, [self.as_array(args[0]), *args[1:]], named)
         work: Callable[..., Any] | None = getattr(self, f"call_{name}", None)
         if work is not None and library in WITH_ARRAYS and (library == "builtins") >= (name in BUILTIN_ONLY):
             self.library = library
             try:
-                given = signature(work).bind(node, *args, **{SAME.get(k, k): v for k, v in named.items() if k not in IGNORED})
+                given = signature(work).bind(*args, **named)
             except TypeError:
-                raise self.fault(node, f"'{name}' cannot be read with these arguments", "leave out what is not needed") from None
+                raise self.fault(f"'{name}' cannot be read with these arguments", "leave out what is not needed") from None
             return work(*given.args, **given.kwargs)
-        return self.elementwise(library, name, args, named, node)
+        return self.elementwise(library, name, args, named)
 
-    def elementwise(self, library: str, name: str, args: list[Any], named: dict[str, Any], node: ast.Call) -> Array:
+    def of_written(self, text: str, args: list[Any], named: dict[str, Any]) -> Any:
+        """The value of a function of a library that is written in Python, with the place of its call."""
+        function = ast.parse(text, mode="eval").body
+        assert isinstance(function, ast.Lambda)
+        for n in ast.walk(function):
+            ast.copy_location(n, self.reading.part)
+        values = self.arguments(Defined(function, {}), args, named)
+        return self.beside({"np": LibraryName("numpy"), **values}).value(function.body)
+
+    def elementwise(self, library: str, name: str, args: list[Any], named: dict[str, Any]) -> Array:
         """A function of numbers, of each element where it has arrays."""
         library = "" if library == "builtins" else library
         known_names = NAMED.get(library, frozenset()) if library != "numpy" else NAMED["numpy"] | NAMED["torch"]
         if name not in known_names:
-            close = alike(name, sorted(n for n in known_names if n in ("clip", "clamp") or row_of(renamed(library, n), len(args))
-                                       or definition_of(library, renamed(library, n), len(args))))
-            raise self.fault(node, f"there is no '{'.'.join(filter(None, (library, name)))}' that can be read",
+            read = [n for n in sorted(known_names) if hasattr(self, f"call_{n}") or row_of(renamed(library, n), len(args))
+                    or definition_of(library, renamed(library, n), len(args))]
+            close = alike(name, read)
+            raise self.fault(f"there is no '{'.'.join(filter(None, (library, name)))}' that can be read",
                              f"did you mean '{close}'?" if close else "`adcli help sources` lists what can")
-        if name in ("clip", "clamp"):
-            return self.clipped(args, named, node)
-        places = [*node.args, *node.args, *[node] * 9]
-        arrays = [self.as_array(a, n) for a, n in zip([*args, *named.values()], places, strict=False)]
+        arrays = [self.at(n, self.as_array, a) for a, n in zip([*args, *named.values()], self.argument_nodes(), strict=False)]
         if name in ("positive", "float", "float64", "double"):
             return arrays[0]
         truth = row_of(name, len(arrays)) in TRUTHS or name in ("isnan", "isinf", "isfinite")
         to_kind = self.as_truth if name.startswith("logical") else self.as_number
-        arrays = [to_kind(a, node) for a in arrays]
-        return self.apply(self.made(library, name, len(arrays), node), arrays, node, truth)
+        return self.apply(self.made(library, name, len(arrays)), [*map(to_kind, arrays)], truth)
 
-    def made(self, library: str, name: str, count: int, node: ast.Call) -> Make:
+    def made(self, library: str, name: str, count: int) -> Make:
         """The operation of a function: one of the language's, or one that is written into the program."""
-        span, called = self.span(node), renamed(library, name)
+        span, called = self.here, renamed(library, name)
         definition = definition_of(library, called, count)
         row = None if library == "math" and name == "remainder" else row_of(called, count)
         if row is not None and (called, count) not in CHOSEN:
             return lambda x: (Op if row in OPERATIONS else Call)(row, x, *span)
         if definition is None:
-            raise self.fault(node, f"'{name}' cannot be read with {count} argument{'s' * (count != 1)}")
-        function = self.reading.written_function(*definition, span)
+            raise self.fault(f"'{name}' cannot be read with {count} argument{'s' * (count != 1)}")
+        function = self.reading.written_function(*definition)
         return lambda x: Call(function, x, *span)
 
-    def clipped(self, args: list[Any], named: dict[str, Any], node: ast.Call) -> Array:
-        low = next((named[k] for k in ("a_min", "min", "low") if k in named), args[1] if len(args) > 1 else None)
-        high = next((named[k] for k in ("a_max", "max", "high") if k in named), args[2] if len(args) > 2 else None)
-        there = [self.as_array(v, node) for v in (args[0], low, high) if v is not None]
-        return self.operation("clamp" if len(there) == 3 else "max" if low is not None else "min", there, node)
 
-
+WRITTEN = {
+    "mean": "lambda x, axis=None, keepdims=False: np.sum(x, axis, keepdims) / np.size(x, axis)",
+    "average": "lambda x, axis=None: np.mean(x, axis)",
+    "var": "lambda x, axis=None, ddof=0: "
+           "np.sum((x - np.mean(x, axis, axis is not None))**2, axis) / (np.size(x, axis) - ddof)",
+    "torch.var": "lambda x, axis=None, ddof=1: np.var(x, axis, ddof)",
+    "std": "lambda x, axis=None, ddof=0: np.sqrt(np.var(x, axis, ddof))",
+    "torch.std": "lambda x, axis=None, ddof=1: np.std(x, axis, ddof)",
+    "log_softmax": "lambda x, axis=-1: x - np.logsumexp(x, axis, True)",
+    "softmax": "lambda x, axis=-1: np.exp(np.log_softmax(x, axis))",
+    "scipy.special.log_softmax": "lambda x, axis=None: np.log_softmax(x, axis)",
+    "scipy.special.softmax": "lambda x, axis=None: np.softmax(x, axis)",
+    "trace": "lambda A: np.sum(np.diag(A))",
+    "diff": "lambda x: x[1:] - x[:-1]",
+    "linspace": "lambda low, high, num=50: low + np.arange(num) * ((high - low) / (num - 1))",
+    "c.fdim": "lambda x, y: np.relu(x - y)"}
+"""Functions of libraries, by their names or those of one library, in words of others."""
 IGNORED = frozenset(("dtype", "device", "requires_grad", "copy", "order", "optimize", "precision", "assume_a", "check_finite",
                      "np"))
 """Arguments by name that do not change a value."""
-SAME = {"dim": "axis", "keepdim": "keepdims"}
-"""Arguments of torch by NumPy's names."""
+SAME = {"dim": "axis", "keepdim": "keepdims", "min": "a_min", "max": "a_max", "low": "a_min", "high": "a_max"}
+"""Arguments of other libraries, or other versions, by NumPy's names."""
 WITH_ARRAYS = frozenset(("builtins", "numpy", "jax.numpy", "torch", "autograd.numpy", "numpy.linalg", "jax.numpy.linalg",
                          "autograd.numpy.linalg", "torch.linalg", "scipy.linalg", "jax.scipy.linalg", "scipy.special",
                          "jax.scipy.special", "jax.nn", "torch.nn.functional", "jax.lax", "c"))
@@ -196,6 +205,13 @@ WITH_ARRAYS = frozenset(("builtins", "numpy", "jax.numpy", "torch", "autograd.nu
 BUILTIN_ONLY = frozenset(("range", "len", "int", "bool", "list", "tuple", "dict", "enumerate", "zip", "reversed", "map"))
 TAKEN = frozenset((*TABLE, *ALIASES, *MATRIX_CALLS, *TENSOR_CALLS))
 """Names of the language's own functions."""
+
+
+def parameters(a: ast.arguments) -> list[tuple[ast.arg, ast.expr | None]]:
+    """Parameters with their defaults."""
+    positional = [*a.posonlyargs, *a.args]
+    defaults = [None] * (len(positional) - len(a.defaults)) + list(a.defaults)
+    return [*zip(positional, defaults, strict=True), *zip(a.kwonlyargs, a.kw_defaults, strict=True)]
 
 
 def is_truth(node: Node) -> bool:

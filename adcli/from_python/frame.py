@@ -3,10 +3,12 @@ from __future__ import annotations
 
 import ast
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, Self
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from itertools import chain, repeat
+from typing import Any, Self
 
-from adcli.from_python.reading import PythonReading
+from adcli.from_python.reading import PythonReading, Result
 from adcli.from_python.values import (
     Absent,
     Array,
@@ -21,11 +23,12 @@ from adcli.from_python.values import (
     of_variable,
     scalar,
     stacked,
+    whole,
 )
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.errors import AdError, Span
 from adcli.lang.tree.nodes import Call, Node, Op, postorder
-from adcli.readers.draft import DraftLine, DraftLoop, Range, Ref, Variable, number
+from adcli.readers.draft import DraftLine, DraftLoop, Range, Ref, Variable
 
 ZERO = Affine()
 TRUTHS = frozenset(("lt", "le", "gt", "ge", "eq", "ne", "and", "or", "not"))
@@ -44,34 +47,45 @@ class PythonFrame(ABC):
                  arm: bool = False, steps: tuple[tuple[Index, Affine], ...] = ()) -> None:
         self.reading, self.values, self.lines, self.arm, self.steps = reading, values, lines, arm, steps
         self.conditional, self.library = False, ""
+        self.closed = False   # in a function of the program, which sees no values but its own
         self.shared: set[str] = set()
 
-    def within(self, values: dict[str, Any], arm: bool) -> Self:
-        """A frame beside this one whose lines follow those of this one."""
-        return self._like(type(self)(self.reading, values, self.lines, arm, self.steps))
+    def beside(self, values: dict[str, Any], **changes: Any) -> Self:
+        """A frame like this one with other values, whose lines follow those of this one."""
+        made = copy(self)
+        vars(made).update(changes, values=values)
+        return made
 
     def turn(self, t: Index, extent: Affine) -> Self:
         """The frame of one turn of a loop over a size, whose lines are those of every turn."""
-        return self._like(type(self)(self.reading, dict(self.values), [], True, (*self.steps, (t, extent))))
+        return self.beside(dict(self.values), lines=[], arm=True, steps=(*self.steps, (t, extent)))
 
-    def _like(self, made: Self) -> Self:
-        made.conditional, made.shared = self.conditional, self.shared
-        return made
+    @property
+    def here(self) -> Span:
+        """The place of the part that is being read."""
+        return self.reading.here
 
-    def span(self, node: ast.AST) -> Span:
-        return self.reading.span(node)
+    def at(self, node: ast.AST, work: Callable[..., Result], *args: Any) -> Result:
+        """The result of work on a part, whose place its errors and lines have."""
+        return self.reading.at(node, work, *args)
 
-    def fault(self, node: ast.AST, message: str, help: str | None = None) -> AdError:
+    def fault(self, message: str, help: str | None = None, node: ast.AST | None = None) -> AdError:
         """The error for what cannot be read, at its place, with what could."""
-        return self.reading.fault(node, message, help)
+        return self.reading.fault(message, help, node)
 
-    def refuse(self, node: ast.AST, message: str, help: str | None = None) -> NoReturn:
-        """Raise this error, where a value is expected."""
-        raise self.reading.fault(node, message, help)
+    def argument_nodes(self) -> Iterator[ast.AST]:
+        """The arguments of the call that is being read, and the call for those that have none of their own."""
+        call: Any = self.reading.part
+        return chain(call.args, repeat(call))
 
-    def equal(self, x: Affine, y: Affine, node: ast.AST) -> None:
+    def equal(self, x: Affine, y: Affine) -> None:
         """Take two extents for equal from now on."""
-        self.reading.equal(x, y, node)
+        self.reading.equal(x, y)
+
+    def fit(self, one: Shape, other: Shape) -> None:
+        """Take the extents of two arrays for equal."""
+        for x, y in zip(one, other, strict=False):
+            self.equal(x, y)
 
     # Loops and statements, which are built on this.
 
@@ -80,20 +94,24 @@ class PythonFrame(ABC):
         """A comprehension as an array of its elements; None where they can be written out."""
 
     @abstractmethod
-    def turns(self, value: Any, node: ast.AST) -> Indexed | None:
+    def turns(self, value: Any) -> Indexed | None:
         """The items of a loop, where their number is a size."""
 
     @abstractmethod
-    def store(self, target: ast.expr, value: Any, node: ast.AST) -> None:
+    def store(self, target: ast.expr, value: Any) -> None:
         """Assign to an element."""
 
     @abstractmethod
     def run(self, todo: list[Any]) -> Any:
         """Do statements, the last of the list first; gives what is returned."""
 
-    def result(self, function: ast.FunctionDef) -> Any:
+    @abstractmethod
+    def value(self, node: ast.expr) -> Any:
+        """Any value."""
+
+    def result(self, function: ast.FunctionDef | ast.Lambda) -> Any:
         """The value that a function returns."""
-        return self.run([*reversed(function.body)])
+        return self.value(function.body) if isinstance(function, ast.Lambda) else self.run([*reversed(function.body)])
 
     # Values into lines.
 
@@ -115,126 +133,139 @@ class PythonFrame(ABC):
         """A variable with an element for every turn."""
         return Variable(hint, (*(x for _, x in self.steps), *shape))
 
-    def put(self, variable: Variable, shape: Shape, value: Element, span: Span, symbol: str = "=", over: Sequence[Index] = (),
+    def write(self, variable: Variable, value: Node, at: Shape, indices: Sequence[Index] = (), extents: Shape = (),
+              symbol: str = "=") -> None:
+        """A line for an element, or for those of all values of some indices, in every turn."""
+        self.lines.append(DraftLine([variable], [value], self.here, tuple(at) or None, symbol, self.ranges(indices, extents)))
+
+    def put(self, variable: Variable, shape: Shape, value: Element, symbol: str = "=", over: Sequence[Index] = (),
             extents: Shape = ()) -> Array:
         """A line for all elements of a variable, in every turn; what is `over` more indices is put together."""
         at = [Index("i") for _ in shape]
         variable.shape = self.new("", shape).shape
         places = (*self.around, *map(affine, at))
-        self.lines.append(DraftLine([variable], [value(places[len(self.steps):])], span, places or None, symbol,
-                                    self.ranges([*at, *over], [*shape, *extents])))
-        return self.placed(variable, shape, span)
+        self.write(variable, value(places[len(self.steps):]), places, [*at, *over], [*shape, *extents], symbol)
+        return self.placed(variable, shape)
 
-    def placed(self, variable: Variable, shape: Shape, span: Span) -> Array:
+    def placed(self, variable: Variable, shape: Shape) -> Array:
         """A variable as it is read in this turn."""
-        around = self.around
+        around, span = self.around, self.here
         if not around:
             return of_variable(variable, span)
         return Array(tuple(shape), lambda at: Ref(variable, span, [*around, *at]), variable=variable)
 
-    def line(self, hint: str, value: Array, span: Span) -> Array:
+    def line(self, hint: str, value: Array) -> Array:
         """A line that assigns a value, and the value by its name."""
-        made = self.put(Variable(hint), value.shape, value.element, span)
+        made = self.put(Variable(hint), value.shape, value.element)
         if made.variable and not value.shape:
             made.variable.value = value.element(())
         made.truth, made.whole, made.known, made.loose = value.truth, value.whole, value.known, value.loose
         return made
 
-    def reduced(self, symbol: str, shape: Shape, element: Callable[[Shape, Shape], Node], over: Shape, span: Span) -> Array:
+    def reduced(self, symbol: str, shape: Shape, element: Callable[[Shape, Shape], Node], over: Shape) -> Array:
         """A line that puts together the elements over some dimensions; it gets its name with its value's, or none."""
         inner = [Index("j") for _ in over]
-        return self.put(Variable(""), shape, lambda at: element(at, list(map(affine, inner))), span, symbol, inner, over)
+        return self.put(Variable(""), shape, lambda at: element(at, list(map(affine, inner))), symbol, inner, over)
 
-    def called(self, name: str, args: Sequence[Array], shape: Shape, span: Span) -> Array:
+    def called(self, name: str, args: Sequence[Array], shape: Shape) -> Array:
         """A line that calls an operation on whole tensors, in a loop on those of a turn."""
         variable = self.new("", shape)
-        call = Call(name, [self.operand(a, span) for a in args], *span)
-        self.lines.append(DraftLine([variable], [call], span, tuple(self.around) or None, "=", self.ranges()))
-        return self.placed(variable, shape, span)
+        self.write(variable, Call(name, list(map(self.operand, args)), *self.here), self.around)
+        return self.placed(variable, shape)
 
-    def operand(self, a: Array, span: Span) -> Node:
+    def operand(self, a: Array) -> Node:
         """A whole tensor as an operation takes it, with the subscripts of its turn; it gets a variable where it has none."""
         if a.variable is None or a.pending or len(a.variable.shape) not in (len(a.shape), len(a.shape) + len(self.steps)):
-            a.variable = self.line("", self.one_array(a, span), span).variable
+            a.variable = self.line("", self.one_array(a)).variable
         assert a.variable is not None
-        return Ref(a.variable, span, self.around if len(a.variable.shape) > len(a.shape) else None)
+        return Ref(a.variable, self.here, self.around if len(a.variable.shape) > len(a.shape) else None)
 
-    def one_array(self, a: Array, span: Span) -> Array:
+    def one_array(self, a: Array) -> Array:
         """An array whose elements are found by any subscript: one that is written out gets a line for each element."""
         if a.items is None or not a.shape:
             return a
         variable = self.new("", a.shape)
-        self.elements(variable, a, tuple(self.around), span)
-        a.items, a.variable, a.element = None, variable, self.placed(variable, a.shape, span).element
+        self.elements(variable, a, tuple(self.around))
+        a.items, a.variable, a.element = None, variable, self.placed(variable, a.shape).element
         return a
 
-    def elements(self, variable: Variable, a: Array, at: tuple[Affine, ...], span: Span) -> None:
+    def elements(self, variable: Variable, a: Array, at: tuple[Affine, ...]) -> None:
         """A line for each part of an array that is written out."""
         if a.items is None:
             rest = [Index("i") for _ in a.shape]
             places = tuple(map(affine, rest))
-            self.lines.append(DraftLine([variable], [a.element(places)], span, (*at, *places), "=", self.ranges(rest, a.shape)))
+            self.write(variable, a.element(places), (*at, *places), rest, a.shape)
         for k, part in enumerate(a.items or []):
-            self.elements(variable, part, (*at, affine(k)), span)
+            self.elements(variable, part, (*at, affine(k)))
 
-    def settled(self, value: Any, span: Span) -> Any:
+    def settled(self, value: Any) -> Any:
         """A value that is read by its name at a place: a pending one becomes a line."""
         if not isinstance(value, Array):
             return value
         if value.pending:
             hint, place, owner = value.pending
             value.pending = None
-            made = owner.line(hint, value, place)
+            made = self.at(place, owner.line, hint, value)
             value.element, value.variable, value.items = made.element, made.variable, None
-        return at_place(value, span)
+        return at_place(value, self.here)
 
-    def bind(self, name: str, value: Any, node: ast.AST) -> None:
+    def bind(self, name: str, value: Any) -> None:
         """Give a name a value."""
-        self.reading.counted(node)
-        self.values[name] = self.bound(name, value, self.span(node)) if isinstance(value, Array) else value
+        self.reading.counted()
+        self.values[name] = self.bound(name, value)
 
-    def bound(self, name: str, value: Array, span: Span) -> Array:
+    def bound(self, name: str, value: Any) -> Any:
+        """A value as a name has it: a number or an array in a line, unless that is clear without it."""
+        if not isinstance(value, Array):
+            return value
         v = value.variable
         if v is not None and not v.hint:
             v.hint = name
             return value
         if value.items is not None and not self.arm:
-            self.shortened(name, value, span)
+            self.shortened(name, value)
         of_no_tensor = value.truth and (value.known is not None or value.shape or self.steps)
         if value.whole is not None or value.items is not None or of_no_tensor:
             return value
         if self.arm:
-            made = at_place(value, span)
-            made.element, made.variable, made.pending = value.element, None, (name, span, self)
+            made = at_place(value, self.here)
+            made.element, made.variable, made.pending = value.element, None, (name, self.reading.part, self)
             return made
-        return self.line(name, value, span)
+        return self.line(name, value)
 
-    def shortened(self, name: str, a: Array, span: Span) -> None:
+    def shortened(self, name: str, a: Array) -> None:
         """Lines for the long elements of an array that is written out."""
         for k, part in enumerate(a.items or []):
             if part.shape:
-                self.shortened(name, part, span)
+                self.shortened(name, part)
             elif not part.truth and len(postorder(part.element(()))) > LONGEST_ELEMENT:
                 assert a.items is not None
-                a.items[k] = self.line(name, part, span)
+                a.items[k] = self.line(name, part)
 
     # Elementwise.
 
-    def operation(self, name: str, args: Sequence[Array], node: ast.AST) -> Array:
-        """An operation of the language on each element."""
-        kind, span = Op if name in OPERATIONS else Call, self.span(node)
-        return self.apply(lambda x: kind(name, x, *span), args, node, name in TRUTHS)
+    def known(self, value: float | bool) -> Array:
+        """A number that stands here in the text."""
+        return known(value, self.here)
 
-    def apply(self, make: Make, args: Sequence[Array], node: ast.AST, truth: bool = False) -> Array:
+    def whole(self, value: Affine) -> Array:
+        """A whole number made of sizes and indices."""
+        return whole(value, self.here)
+
+    def operation(self, name: str, args: Sequence[Array]) -> Array:
+        """An operation of the language on each element."""
+        kind, span = Op if name in OPERATIONS else Call, self.here
+        return self.apply(lambda x: kind(name, x, *span), args, name in TRUTHS)
+
+    def apply(self, make: Make, args: Sequence[Array], truth: bool = False) -> Array:
         """An operation on elements, with NumPy's broadcasting."""
         lengths = {len(a.items) for a in args if a.items is not None}
         if len(lengths) == 1 and all(a.items is not None or not a.shape for a in args) and (
                 len({len(a.shape) for a in args if a.shape}) == 1):
-            return stacked([self.apply(make, [a.items[k] if a.items is not None else a for a in args], node, truth)
+            return stacked([self.apply(make, [a.items[k] if a.items is not None else a for a in args], truth)
                             for k in range(*lengths)])
-        span = self.span(node)
-        args = [self.one_array(a, span) for a in args]
-        shape = self.broadcast([a.shape for a in args], node)
+        args = [*map(self.one_array, args)]
+        shape = self.broadcast([a.shape for a in args])
         if not shape:
             return scalar(make([a.element(()) for a in args]), truth, loose_of(args))
 
@@ -243,49 +274,42 @@ class PythonFrame(ABC):
                                     zip(at[len(at) - len(a.shape):], a.shape, strict=True)]) for a in args])
         return Array(shape, element, truth, loose=loose_of(args))
 
-    def broadcast(self, shapes: Sequence[Shape], node: ast.AST) -> tuple[Affine, ...]:
+    def broadcast(self, shapes: Sequence[Shape]) -> tuple[Affine, ...]:
         rank = max(map(len, shapes))
         found: list[Affine] = []
         for d in range(rank):
             extents = [s[d - rank + len(s)] for s in shapes if d - rank + len(s) >= 0]
             longer = [x for x in extents if x.number != 1]
             for x in longer[1:]:
-                self.equal(longer[0], x, node)
+                self.equal(longer[0], x)
             found.append(longer[0] if longer else affine(1))
         return tuple(found)
 
-    def as_number(self, a: Array, node: ast.AST) -> Array:
+    def as_number(self, a: Array) -> Array:
         """1 and 0 for truth values."""
         if not a.truth:
             return a
-        span = self.span(node)
         if a.known is not None:
-            return known(int(a.known), span)
-        return self.apply(lambda x: Op("select", [x[0], number(1, span), number(0, span)], *span), [a], node)
+            return self.known(int(a.known))
+        return self.operation("select", [a, self.known(1), self.known(0)])
 
-    def choice(self, c: Array, a: Any, b: Any, node: ast.AST) -> Any:
+    def choice(self, c: Array, a: Any, b: Any) -> Any:
         """a where c holds, else b; what has no choice is Absent."""
         if a is b:
             return a
         if isinstance(a, Several) and isinstance(b, Several) and len(a.items) == len(b.items):
-            return Several([self.choice(c, x, y, node) for x, y in zip(a.items, b.items, strict=True)], a.kind)
+            return Several([self.choice(c, x, y) for x, y in zip(a.items, b.items, strict=True)], a.kind)
         if isinstance(a, KnownDict) and isinstance(b, KnownDict) and a.items.keys() == b.items.keys():
-            return KnownDict({k: self.choice(c, x, b.items[k], node) for k, x in a.items.items()})
+            return KnownDict({k: self.choice(c, x, b.items[k]) for k, x in a.items.items()})
         if isinstance(a, Array) and isinstance(b, Array):
             if a.whole is not None and a.whole == b.whole:
                 return a
             if a.items is not None and b.items is not None and a.shape == b.shape:
-                return stacked([self.choice(c, x, y, node) for x, y in zip(a.items, b.items, strict=True)])
-            span = self.span(node)
-            return self.apply(lambda x: chosen(x, a.truth, span), [c, a, b], node, a.truth)
+                return stacked([self.choice(c, x, y) for x, y in zip(a.items, b.items, strict=True)])
+            if not a.truth:
+                return self.operation("select", [c, a, b])
+            arms = [self.operation("and", both) for both in ([c, a], [self.operation("not", [c]), b])]
+            return self.operation("or", arms)
         if not isinstance(a, Array | Several | KnownDict) and a == b:
             return a
         return Absent("has another value in each arm that is no number")
-
-
-def chosen(x: list[Node], truth: bool, span: Span) -> Node:
-    """A choice of numbers, or of truth values."""
-    if not truth:
-        return Op("select", x, *span)
-    both, other = Op("and", x[:2], *span), Op("and", [Op("not", x[:1], *span), x[2]], *span)
-    return Op("or", [both, other], *span)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from adcli.from_python.arrays import SUBSCRIPT
 from adcli.from_python.calls import PythonCalls
 from adcli.from_python.frame import ZERO
 from adcli.from_python.reading import Advice
-from adcli.from_python.values import Absent, Array, Element, Indexed, PythonRange, Several, Shape, first_of, known, whole
+from adcli.from_python.values import Absent, Array, Element, Indexed, PythonRange, Several, Shape, first_of
 from adcli.lang.ir.affine import Affine, Index, affine, exact_quotient, floor, linear, product, slope, without
 from adcli.lang.ir.errors import Span
 from adcli.lang.tree.nodes import Call, Node, Op
@@ -26,35 +27,32 @@ NEUTRAL: dict[type[ast.operator], tuple[int, str]] = {ast.Add: (0, "+=!"), ast.S
 class SizeLoops(PythonCalls):
     """SizeLoops and comprehensions over sizes."""
 
-    def turns(self, value: Any, node: ast.AST) -> Indexed | None:
+    def turns(self, value: Any) -> Indexed | None:
         """The items of a loop, where their number is a size or a sum of sizes."""
         if isinstance(value, Array) and not value.shape and value.loose:
-            value = self.ranked(value, 1, node)
+            value = self.ranked(value, 1)
         if isinstance(value, Indexed):
             return value
-        if isinstance(value, PythonRange) and isinstance(value.step, Affine):
-            length, size = value.high - value.low, value.step
-            turns = exact_quotient(length, size)
-            return Indexed(floor(length + size - 1, size) if turns is None else turns,
-                           lambda t: whole(value.low + product(t, size), (0, 0)))
-        if isinstance(value, PythonRange) and isinstance(value.step, int) and (value.high - value.low).number is None:
-            step, by = value.step, abs(value.step)
-            length = value.high - value.low if step > 0 else value.low - value.high
-            return Indexed(length if by == 1 else floor(length + by - 1, by), lambda t: whole(value.low + t * step, (0, 0)),
-                           (lambda t: whole(value.high + 1 + t, (0, 0))) if step == -1 else None)
+        if isinstance(value, PythonRange) and ((length := value.high - value.low).number is None or value.step.number is None):
+            down = (value.step.number or 1) < 0
+            length, by = (-length, -value.step) if down else (length, value.step)
+            turns = exact_quotient(length, by)
+            return Indexed(floor(length + by - 1, by) if turns is None else turns,
+                           lambda t: self.whole(value.low + product(t, value.step)),
+                           (lambda t: self.whole(value.high + 1 + t)) if value.step.number == -1 else None)
         if isinstance(value, Array) and value.shape and value.shape[0].number is None:
             return Indexed(value.shape[0], lambda t: first_of(value, t))
         return None
 
     def indexed(self, node: ast.ListComp | ast.GeneratorExp) -> Array | None:
         g = node.generators[0]
-        over = None if g.ifs else self.turns(self.value(g.iter), g.iter)
+        over = None if g.ifs else self.at(g.iter, self.turns, self.value(g.iter))
         if over is None:
             return None
         t = Index("t")
         frame = self.turn(t, over.extent)
-        frame.unpack(g.target, over.item(affine(t)), g.iter, quiet=True)
-        made = frame.one_array(frame.number(node.elt), self.span(node))
+        self.at(g.iter, frame.unpack, g.target, over.item(affine(t)), True)
+        made = frame.one_array(frame.number(node.elt))
         self.lines += frame.lines
         return Array((over.extent, *made.shape), lambda at: at_turn(made.element(at[1:]), t, at[0]), loose=made.loose)
 
@@ -68,50 +66,50 @@ class SizeLoops(PythonCalls):
             v.opened is None or v.opened.depth == len(self.steps))]
         writes = [n for n in arrays if n not in again and self.open(n, s)]
         frame = self.turn(t, over.extent)
-        frame.unpack(s.target, (over.rising or over.item)(affine(t)), s.iter, quiet=True)
+        frame.unpack(s.target, (over.rising or over.item)(affine(t)), quiet=True)
         sums = {n: kind for n in arrays if n not in counters and (kind := only_added(n, s.body))}
         others = [n for n in arrays if n not in (*sums, *writes, *counters)]
         histories = {n: self.history(n, frame, turn) for n in others}
         for n, kind in sums.items():
-            frame.values[n] = known(NEUTRAL[kind][0], self.span(s))
+            frame.values[n] = self.known(NEUTRAL[kind][0])
         for n, marker in counters.items():
-            frame.values[n] = whole(affine(marker), self.span(s))
+            frame.values[n] = self.whole(affine(marker))
         seen = {n: frame.values[n].opened.reads for n in writes}
         frame.run([*reversed(s.body)])
         for n, marker in counters.items():
-            self.values[n] = self.count(n, marker, turn, frame, s)
+            self.values[n] = self.count(n, marker, turn, frame)
         for n in again:
             self.begun(histories[n], frame.lines)
         used = {n: h for n, h in histories.items() if h.read}
         chained = [n for n in writes if frame.values[n].opened.reads > seen[n]]
-        self.closed_loop(s, turn, frame, used, chained)
+        self.closed_loop(turn, frame, used, chained)
         for n in stored:
             if n in sums:
-                self.summed(n, sums[n], frame.values[n], t, over.extent, s)
+                self.summed(n, sums[n], frame.values[n], turn)
             elif n in used:
-                self.values[n] = used[n].at([*self.around, turn.after], self.span(s))
+                self.values[n] = used[n].at([*self.around, turn.after], self.here)
             elif n in writes:
                 self.values[n] = frame.values[n]
             elif n in frame.values and n not in counters:
                 self.values[n] = self.after(self.values.get(n), frame.values[n], turn)
 
-    def count(self, name: str, marker: Index, steps: Steps, frame: Any, s: ast.For) -> Array:
+    def count(self, name: str, marker: Index, steps: Steps, frame: Any) -> Array:
         """Put the value that a whole number has in each turn, which grows by the same or by a linear number, into the lines of
         the turn; gives the value behind the loop."""
         first, after = self.values[name].whole, frame.values[name].whole
         t, before = steps.t, steps.extent - 1 - affine(steps.t) if steps.down else affine(steps.t)
         by = None if after is None else put_in(after - affine(marker), {t: before})
         if by is None or marker in by.indices() or not linear(by) or (bend := slope(by, t).number) is None:
-            raise self.fault(s, f"by how much '{name}' grows in each turn is not known", Advice.COUNTER)
+            raise self.fault(f"by how much '{name}' grows in each turn is not known", Advice.COUNTER)
+        add, multiply = partial(self.binary, ast.Add), partial(self.binary, ast.Mult)
 
         def at(turn: Affine) -> Affine:
-            span = self.span(s)
-            n, less = whole(turn, span), whole(turn - 1, span)
-            found = self.binary(ast.Add, whole(first, span), self.binary(ast.Mult, whole(without(by, t), span), n, s), s)
+            n, less = self.whole(turn), self.whole(turn - 1)
+            found = add(self.whole(first), multiply(self.whole(without(by, t)), n))
             if bend:
-                pairs = self.binary(ast.FloorDiv, self.binary(ast.Mult, n, less, s), known(2, span), s)
-                found = self.binary(ast.Add, found, self.binary(ast.Mult, known(bend, span), pairs, s), s)
-            return frame.as_whole(found, s, SUBSCRIPT)
+                pairs = self.binary(ast.FloorDiv, multiply(n, less), self.known(2))
+                found = add(found, multiply(self.known(bend), pairs))
+            return frame.as_whole(found, SUBSCRIPT)
         lines, frame.lines[:] = list(frame.lines), []
         now: dict[Index | str, Affine] = {marker: at(before)}
         replace_indices(lines, now)
@@ -121,13 +119,13 @@ class SizeLoops(PythonCalls):
                 v.opened.written[:] = [put_in(x, now) for x in v.opened.written]
             elif isinstance(v, Array) and n != name and v is not self.values.get(n):
                 frame.values[n] = in_turn(v, now)
-        return whole(at(steps.extent), self.span(s))
+        return self.whole(at(steps.extent))
 
     def after(self, before: Any, value: Any, turn: Steps) -> Any:
         """The value of a name behind a loop: that of the last turn, or a list of what all turns put there."""
         lists = isinstance(before, Several) and isinstance(value, Several) and not before.items and len(value.items) == 1
         if lists and isinstance(item := value.items[0], Array):
-            item = self.one_array(item, (0, 0))
+            item = self.one_array(item)
             return Array((turn.extent, *item.shape), lambda at: at_turn(item.element(at[1:]), turn.t, at[0]), loose=item.loose)
         if value is before or before is None or isinstance(before, Array):
             return in_turn(value, {turn.t: turn.last}) if isinstance(value, Array) else value
@@ -135,13 +133,13 @@ class SizeLoops(PythonCalls):
 
     def history(self, name: str, frame: Any, turn: Steps) -> History:
         """The values of a name before each turn; read or not, which shows when the turn is."""
-        before = self.one_array(self.settled(self.values[name], (0, 0)), (0, 0))
-        made = History(self.new(name, (turn.extent + 1, *before.shape)), before)
+        before = self.one_array(self.settled(self.values[name]))
+        made, span = History(self.new(name, (turn.extent + 1, *before.shape)), before), self.here
         around = [*self.around, turn.now]
 
         def element(at: Shape) -> Node:
             made.read = True
-            return Ref(made.variable, (0, 0), [*around, *at])
+            return Ref(made.variable, span, [*around, *at])
         frame.values[name] = Array(before.shape, element, loose=before.loose, history=made)
         return made
 
@@ -156,37 +154,34 @@ class SizeLoops(PythonCalls):
             lines.remove(h.fill)
         h.read = h.read or any(h.variable in read_in(x) for x in lines)
 
-    def closed_loop(self, s: ast.For, turn: Steps, frame: Any, histories: dict[str, History], chained: Sequence[str]) -> None:
+    def closed_loop(self, turn: Steps, frame: Any, histories: dict[str, History], chained: Sequence[str]) -> None:
         """The lines of all turns: a loop of the language where a turn reads another one."""
-        span = self.span(s)
         for name, h in histories.items():
-            after = frame.one_array(frame.as_array(frame.values[name], s), span)
+            after = frame.one_array(frame.as_array(frame.values[name]))
             if len(after.shape) != len(h.shape):
-                raise self.fault(s, f"'{name}' has another number of dimensions after a turn", "begin with np.zeros of its shape")
-            for x, y in zip(h.shape, after.shape, strict=True):
-                self.equal(x, y, s)
+                raise self.fault(f"'{name}' has another number of dimensions after a turn", "begin with np.zeros of its shape")
+            self.fit(h.shape, after.shape)
             at = [Index("i") for _ in h.shape]
             places = [*map(affine, at)]
-            first, then = (*self.around, turn.first, *places), (*self.around, turn.then, *places)
-            self.lines.append(DraftLine([h.variable], [h.before.element(places)], span, first, "=", self.ranges(at, h.shape)))
-            frame.lines.append(DraftLine([h.variable], [after.element(places)], span, then, "=", frame.ranges(at, h.shape)))
+            self.write(h.variable, h.before.element(places), (*self.around, turn.first, *places), at, h.shape)
+            frame.write(h.variable, after.element(places), (*self.around, turn.then, *places), at, h.shape)
         if not histories and not chained:
             self.lines += frame.lines
             return
         for name in chained:
-            self.covered(frame.values[name], turn.t, turn.extent, s)
+            self.covered(frame.values[name], turn)
         for line in (line for each in frame.lines for line in each.lines):
             line.ranges.pop(turn.t, None)
-        self.lines.append(DraftLoop(turn.t, ZERO, turn.extent, frame.lines, span, turn.down))
+        self.lines.append(DraftLoop(turn.t, ZERO, turn.extent, frame.lines, self.here, turn.down))
 
-    def summed(self, name: str, kind: type[ast.operator], each: Array, t: Index, extent: Affine, s: ast.For) -> None:
+    def summed(self, name: str, kind: type[ast.operator], each: Array, turn: Steps) -> None:
         """The terms that all turns add to a name, or the factors."""
-        span, (neutral, symbol) = self.span(s), NEUTRAL[kind]
-        total = self.reduced(symbol, each.shape, lambda at, inner: at_turn(each.element(at), t, inner[0]), [extent], span)
-        before = self.settled(self.values[name], span)
+        neutral, symbol = NEUTRAL[kind]
+        total = self.reduced(symbol, each.shape, lambda at, inner: at_turn(each.element(at), turn.t, inner[0]), [turn.extent])
+        before = self.settled(self.values[name])
         if before.constant != neutral:
-            total = self.binary(ast.Mult if kind is ast.Mult else ast.Add, before, total, s)
-        self.bind(name, total, s)
+            total = self.binary(ast.Mult if kind is ast.Mult else ast.Add, before, total)
+        self.bind(name, total)
 
     # Arrays that are assigned element by element.
 
@@ -197,17 +192,17 @@ class SizeLoops(PythonCalls):
         if o is not None and o.depth == len(self.steps) and (o.added or any(x.indices() for x in o.written)) and any(
                 isinstance(n, ast.Name) and n.id == name and isinstance(p, ast.Subscript) and isinstance(p.ctx, ast.Load)
                 for p in ast.walk(s) for n in ast.iter_child_nodes(p)):   # a loop before this one assigned them
-            self.values[name] = self.opened(name, Array(value.shape, value.element, loose=value.loose), s)
+            self.values[name] = self.opened(name, Array(value.shape, value.element, loose=value.loose))
         elif o is None and name in stored_elements(s) and value.items is None and value.shape:
-            self.values[name] = self.opened(name, value, s)
+            self.values[name] = self.opened(name, value)
         return self.values[name].opened is not None
 
-    def opened(self, name: str, value: Array, node: ast.AST) -> Array:
+    def opened(self, name: str, value: Array) -> Array:
         fill = next((x for x in self.lines if isinstance(x, DraftLine) and x.targets == [value.variable]), None)
         made = value
         if fill is None or value.pending:
             read = value.history.read if value.history else True
-            made = self.line(name, value, self.span(node))
+            made = self.line(name, value)
             fill = self.lines[-1]   # type: ignore[assignment]
             if value.history:
                 value.history.read, value.history.fill = read, fill
@@ -222,17 +217,16 @@ class SizeLoops(PythonCalls):
         made.element = element
         return made
 
-    def store_element(self, base: Array, places: Shape, value: Array, node: ast.AST, symbol: str = "=") -> None:
+    def store_element(self, base: Array, places: Shape, value: Array, symbol: str = "=") -> None:
         """A line that assigns one element in each turn."""
         if self.conditional:
-            raise self.fault(node, "an element that is assigned under a condition cannot be read", Advice.CHOICE)
-        o, span = base.opened, self.span(node)
+            raise self.fault("an element that is assigned under a condition cannot be read", Advice.CHOICE)
+        o = base.opened
         assert o is not None
         rest = base.shape[len(places):]
-        for x, y in zip(rest, value.shape[len(value.shape) - len(rest):], strict=True):
-            self.equal(x, y, node)
+        self.fit(rest, value.shape[len(value.shape) - len(rest):])
         at = [Index("i") for _ in rest]
-        value = self.one_array(value, span)
+        value = self.one_array(value)
         subscripts = (*self.around[:o.depth], *places, *map(affine, at))
         expression = value.element([*map(affine, at)][len(at) - len(value.shape):])
         own = {i[0] for x in places if len(i := x.indices()) == 1}
@@ -245,23 +239,22 @@ class SizeLoops(PythonCalls):
             expression = with_leaves(expression, before)
             for line in (x for each in self.lines for x in each.lines):   # those of this turn
                 line.values = [with_leaves(v, before) for v in line.values]
-        self.lines.append(DraftLine([o.variable], [expression], span, subscripts, symbol, self.ranges(at, rest)))
+        self.write(o.variable, expression, subscripts, at, rest, symbol)
         if symbol == "=":
             o.written.append(places[0])
         else:
             o.added = True
 
-    def covered(self, value: Array, t: Index, extent: Affine, s: ast.For) -> None:
+    def covered(self, value: Array, turn: Steps) -> None:
         """Take back what fills an array whose turns read one another; all of its elements have to be assigned."""
         o = value.opened
         assert o is not None
         for x in o.written:
-            low, short = put_in(x, {t: ZERO}).number, (value.shape[0] - put_in(x, {t: extent})).number
-            if (x - affine(t)).indices() == [] and low is not None and short is not None:
+            low, short = put_in(x, {turn.t: ZERO}).number, (value.shape[0] - put_in(x, {turn.t: turn.extent})).number
+            if (x - affine(turn.t)).indices() == [] and low is not None and short is not None:
                 break
         else:
-            raise self.fault(s, "this loop reads elements that it assigns, and does not assign all of them",
-                             Advice.FIRST_ELEMENT)
+            raise self.fault("this loop reads elements that it assigns, and does not assign all of them", Advice.FIRST_ELEMENT)
         ends = [*map(affine, range(low)), *(value.shape[0] - 1 - k for k in range(short))]
         first = [self.boundary(o, k) for k in ends if k not in o.written]
         for lines in (self.lines, self.reading.draft.lines):

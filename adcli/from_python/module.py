@@ -4,14 +4,16 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from io import StringIO
+from tokenize import COMMENT, generate_tokens
 from typing import Any
 
-from adcli.from_python.calls import TAKEN, replaced
+from adcli.from_python.calls import TAKEN, WRITTEN, parameters, replaced
 from adcli.from_python.reading import Advice, Facts, PythonReading, repeated, size_names
 from adcli.from_python.statements import PythonStatements
 from adcli.from_python.values import Absent, Array, Defined, KnownDict, LibraryName, Several, known, of_variable
 from adcli.lang.ir.affine import Affine, affine, atoms
-from adcli.lang.ir.errors import AdError, Source, Span, alike
+from adcli.lang.ir.errors import AdError, Source, alike
 from adcli.readers.draft import DraftFunction, DraftInput, Variable, number, written
 from adcli.readers.front import chosen
 from adcli.readers.names import NAMED
@@ -24,25 +26,10 @@ EXTENTS = re.compile(r"#.*?[(\[]\s*((?:\w+\s*,\s*)*\w+)\s*,?\s*[)\]]")
 """The shape of an array in a comment: # (n, d)."""
 
 
-class Closed(PythonStatements):
-    """The body of a function of the program, which sees no values but its own."""
-
-    def of_Name(self, node: ast.Name) -> Any:
-        if node.id in self.values:
-            return super().of_Name(node)
-        value = self.reading.module_value(node.id, node)
-        if isinstance(value, Array | Several | KnownDict):
-            if isinstance(value, Array) and value.constant is not None:
-                return known(value.constant, self.reading.span(node))
-            raise self.reading.fault(node, "a value of the file that is no number")
-        return value
-
-
 class PythonFile(PythonReading):
-    """A reading of a function of a file; `frame` and `closed` are how its statements, and those of functions, are read."""
+    """A reading of a function of a file; `frame` is how its statements are read."""
 
     frame: type[PythonStatements] = PythonStatements
-    closed: type[PythonStatements] = Closed
 
     def __init__(self, source: Source, tree: ast.Module, facts: Facts) -> None:
         super().__init__(source, tree, facts)
@@ -60,34 +47,34 @@ class PythonFile(PythonReading):
 
     # Names of the file.
 
-    def module_value(self, name: str, node: ast.AST) -> Any:
+    def module_value(self, name: str) -> Any:
         if name not in self.found:
-            self.found[name] = self.looked_up(name, node)
+            self.found[name] = self.looked_up(name)
         return self.found[name]
 
-    def looked_up(self, name: str, node: ast.AST) -> Any:
+    def looked_up(self, name: str) -> Any:
         s = self.top.get(name)
         if isinstance(s, ast.FunctionDef):
             return Defined(s)
         if isinstance(s, ast.Import | ast.ImportFrom):
             return self.imported(s)[name]
         if name in self.changed:
-            raise self.fault(node, f"'{name}' is assigned more than once in the file", "make it a parameter of the function")
+            raise self.fault(f"'{name}' is assigned more than once in the file", "make it a parameter of the function")
         if isinstance(s, ast.Assign | ast.AnnAssign):
             self.found[name] = Absent("is defined by itself")
             frame = self.frame(self, {}, self.draft.lines)
-            frame.statement(s)
+            self.at(s, frame.statement, s)
             self.found.update(frame.values)
             return self.found[name]
         if name in BUILTINS:
             return LibraryName(f"builtins.{name}")
         for star in (b for b in self.tree.body if isinstance(b, ast.ImportFrom) and b.names[0].name == "*"):
-            if name in NAMED.get(star.module or "", ()) or hasattr(PythonStatements, f"call_{name}"):
+            if name in NAMED.get(star.module or "", ()) or name in WRITTEN or hasattr(PythonStatements, f"call_{name}"):
                 return LibraryName(f"{star.module}.{name}")
         if s is not None:
-            raise self.fault(node, f"'{name}' is no function and no constant of this file that can be read")
+            raise self.fault(f"'{name}' is no function and no constant of this file that can be read")
         close = alike(name, [*self.top])
-        raise self.fault(node, f"there is no '{name}' in this file", f"did you mean '{close}'?" if close else
+        raise self.fault(f"there is no '{name}' in this file", f"did you mean '{close}'?" if close else
                          "import it from math or numpy, or make it a parameter of the function")
 
     def imported(self, s: ast.Import | ast.ImportFrom) -> dict[str, LibraryName]:
@@ -101,17 +88,18 @@ class PythonFile(PythonReading):
     def function(self, node: ast.AST, params: Sequence[str]) -> DraftFunction | None:
         if node not in self.functions:
             self.functions[node] = None
-            self.functions[node] = self.function_made(node, params)
+            self.functions[node] = self.at(node, self.function_made, node, params)
         return self.functions[node]
 
     def function_made(self, node: Any, params: Sequence[str]) -> DraftFunction | None:
-        span = self.span(node)
+        span = self.here
         variables = [Variable(p) for p in params]
         lines: list[Any] = []
         functions, inputs = len(self.draft.functions), self.inputs
         self.inputs = {}
         try:
-            frame = self.closed(self, {p: of_variable(v, span) for p, v in zip(params, variables, strict=True)}, lines)
+            frame = self.frame(self, {p: of_variable(v, span) for p, v in zip(params, variables, strict=True)}, lines)
+            frame.closed = True
             found = frame.result(node)
         except AdError:
             del self.draft.functions[functions:]
@@ -126,7 +114,7 @@ class PythonFile(PythonReading):
             made = DraftFunction(self.function_name(node.name), variables, [], [], results[0].element(()), span)
         else:
             own = [t for line in lines for t in line.targets]
-            named = [v if (v := r.variable) in own else frame.line("", r, span).variable for r in results]
+            named = [v if (v := r.variable) in own else frame.line("", r).variable for r in results]
             outs = [v for v in dict.fromkeys(named) if v is not None]
             if len(outs) < len(results):   # the same value twice
                 return None
@@ -144,9 +132,9 @@ class PythonFile(PythonReading):
             name += "_"
         return name
 
-    def written_function(self, name: str, params: Sequence[str], value: str, span: Span) -> str:
+    def written_function(self, name: str, params: Sequence[str], value: str) -> str:
         if name not in self.definitions:
-            variables = [Variable(p) for p in params]
+            variables, span = [Variable(p) for p in params], self.here
             made = DraftFunction(self.function_name(name), variables, [], [], replaced(value, variables, span), span)
             self.definitions[name] = made
             self.draft.functions.append(made)
@@ -176,10 +164,12 @@ class PythonProgram(PythonFile):
     def __init__(self, source: Source, tree: ast.Module, function: ast.FunctionDef, facts: Facts) -> None:
         super().__init__(source, tree, facts)
         self.node = function
-        self.top_inputs = {p.arg for p in parameters(function)}
+        self.top_inputs = {p.arg for p, _ in parameters(function.args)}
 
     def program(self) -> Source:
-        values = {p.arg: self.input(p, d) for p, d in self.with_defaults()}
+        if (p := self.node.args.vararg or self.node.args.kwarg) is not None:
+            raise self.fault(f"'{p.arg}' is not the name of one input", "give each input a name", p)
+        values = {p.arg: self.input(p, d) for p, d in parameters(self.node.args)}
         frame = self.frame(self, values, self.draft.lines)
         self.outputs(frame.result(self.node), frame)
         taken = {*self.top_inputs, *(t.hint for line in self.draft.lines for each in line.lines for t in each.targets),
@@ -194,24 +184,14 @@ class PythonProgram(PythonFile):
         keys = [a for i in self.draft.inputs for x in i.variable.shape for a in atoms(x) if isinstance(a, str)]
         return size_names(list(dict.fromkeys(keys)), taken)
 
-    def with_defaults(self) -> Iterator[tuple[ast.arg, ast.expr | None]]:
-        a = self.node.args
-        if a.vararg or a.kwarg:
-            arg = a.vararg or a.kwarg
-            assert arg is not None
-            raise self.fault(arg, f"'{arg.arg}' is not the name of one input", "give each input a name")
-        positional = [*a.posonlyargs, *a.args]
-        yield from zip(positional, [None] * (len(positional) - len(a.defaults)) + list(a.defaults), strict=True)
-        yield from zip(a.kwonlyargs, a.kw_defaults, strict=True)
-
     # Inputs.
 
     def input(self, p: ast.arg, default: ast.expr | None) -> Any:
-        name, span = p.arg, self.name_span(p)
+        name, span = p.arg, self.span(p)
         value = None if default is None else PythonStatements(self, {}, []).value(default)
         if default is not None and not (isinstance(value, Array) and not value.shape and value.constant is not None):
             if isinstance(value, Array | Several):
-                raise self.fault(default, "the default of an array cannot be read", "leave it out, and give it with the point")
+                raise self.fault("the default of an array cannot be read", "leave it out, and give it with the point", default)
             return value   # None, or a text: no input
         number_given = value.constant if isinstance(value, Array) else None
         self.inputs[name] = number_given
@@ -229,15 +209,7 @@ class PythonProgram(PythonFile):
         if fixed is not None:
             return known(fixed, span)
         open_rank = shape is None and default is None and self.open(name)
-        return of_variable(variable, span, frozenset([name]) if open_rank or self.whole(p) else frozenset())
-
-    def whole(self, p: ast.arg) -> bool:
-        """True if a parameter may be a number of elements or of steps."""
-        return annotation(p) in ("", "int")
-
-    def name_span(self, p: ast.arg) -> Span:
-        start = self.offset(p.lineno, p.col_offset)
-        return start, start + len(p.arg)
+        return of_variable(variable, span, frozenset([name]) if open_rank or annotation(p) in ("", "int") else frozenset())
 
     def shape(self, p: ast.arg) -> list[Affine] | None:
         """The extents that an annotation or a comment says; None where they say nothing."""
@@ -261,10 +233,11 @@ class PythonProgram(PythonFile):
     # Outputs.
 
     def outputs(self, found: Any, frame: PythonStatements) -> None:
-        node: ast.AST = next((s for s in reversed(self.node.body) if isinstance(s, ast.Return)), self.node)
         if found is None:
-            raise self.fault(self.node.body[-1], f"'{self.node.name}' returns nothing", Advice.RETURN)
-        pairs = list(self.named(found, node))
+            raise self.fault(f"'{self.node.name}' returns nothing", Advice.RETURN, self.node.body[-1])
+        returned = next((s for s in reversed(self.node.body) if isinstance(s, ast.Return)), None)
+        place = self.node if returned is None else returned.value or returned
+        pairs = list(self.named(found, place))
         names: dict[str, Array] = {}
         for name, value in pairs:
             name = self.node.name if name == "" or (name in self.top_inputs and len(pairs) == 1) else name
@@ -274,58 +247,41 @@ class PythonProgram(PythonFile):
                 called = f"{name}{k}"
             names[called] = value
         for name, value in names.items():
-            a = frame.as_array(value, node)
-            if a.truth:
-                raise self.fault(node, f"'{name}' is a truth value, and outputs are numbers", "return 1.0 if c else 0.0")
-            self.output(name, a, frame, node)
+            self.at(place, self.output, name, value, frame)
 
-    def output(self, name: str, a: Array, frame: PythonStatements, node: ast.AST) -> None:
-        span = self.span(node.value if isinstance(node, ast.Return) and node.value is not None else node)
-        if a.items is not None:
-            a = frame.one_array(a, span)
+    def output(self, name: str, value: Any, frame: PythonStatements) -> None:
+        a = frame.as_array(value)
+        if a.truth:
+            raise self.fault(f"'{name}' is a truth value, and outputs are numbers", "return 1.0 if c else 0.0")
+        a = frame.one_array(a)
         v = a.variable
         if v is None or v.input or v in [w for _, w in self.draft.outputs] or a.whole is not None or a.pending:
-            v = frame.line("", a, span).variable
+            v = frame.line("", a).variable
         assert v is not None
         v.hint = v.hint or name
         self.draft.outputs.append((name, v))
 
-    def named(self, found: Any, node: ast.AST) -> Iterator[tuple[str, Any]]:
-        """The results with their names."""
+    def named(self, found: Any, place: ast.AST) -> Iterator[tuple[str, Any]]:
+        """The results with their names: those of variables, where a variable is one of them."""
         if isinstance(found, KnownDict):
             yield from ((re.sub(r"\W", "_", str(k)), v) for k, v in found.items.items())
             return
         items = found.items if isinstance(found, Several) else [found]
-        value = node.value if isinstance(node, ast.Return) else None
-        each = value.elts if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(items) else [value] * len(items)
-        for item, written_as in zip(items, each, strict=True):
-            alone = isinstance(written_as, ast.Name) and (len(items) == 1 or each.count(written_as) == 1)
-            yield written_as.id if alone and isinstance(written_as, ast.Name) else "", item
+        each = place.elts if isinstance(place, ast.Tuple | ast.List) and len(place.elts) == len(items) else [place] * len(items)
+        for item, n in zip(items, each, strict=True):
+            yield n.id if isinstance(n, ast.Name) and each.count(n) == 1 else "", item
 
     def comments(self) -> list[tuple[int, str]]:
         """The comments of the function with their lines."""
-        first, last = self.node.body[0].lineno, self.node.end_lineno or self.node.lineno
-        texts = [self.span(n) for n in ast.walk(self.node) if isinstance(n, ast.Constant | ast.JoinedStr) and not isinstance(
-            getattr(n, "value", ""), int | float | complex)]
-        found = []
-        for k in range(first, last + 1):
-            start = self.source.start_of(k)
-            for at, c in enumerate(self.lines[k - 1]):
-                if c == "#" and not any(a <= start + at < b for a, b in texts):
-                    found.append((k, self.lines[k - 1][at:].rstrip()))
-                    break
-        return found
+        lines = range(self.node.body[0].lineno, (self.node.end_lineno or self.node.lineno) + 1)
+        tokens = generate_tokens(StringIO(self.source.text).readline)
+        return [(t.start[0], t.string.rstrip()) for t in tokens if t.type == COMMENT and t.start[0] in lines]
 
 
 def annotation(p: ast.arg) -> str:
     """The text of an annotation, which may stand in quotation marks."""
     a = p.annotation
     return "" if a is None else a.value if isinstance(a, ast.Constant) and isinstance(a.value, str) else ast.unparse(a)
-
-
-def parameters(function: ast.FunctionDef) -> list[ast.arg]:
-    a = function.args
-    return [*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg))]
 
 
 def read(source: Source, name: str | None, given: Mapping[str, object], ranks: Mapping[str, int]) -> Source:

@@ -9,7 +9,7 @@ import ast
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.ir.errors import AdError, Source, Span
@@ -32,6 +32,9 @@ class Advice:
     EXTENT = "it has to be made of numbers, sizes such as len(x), and indices of loops"
     ELEMENTS = "begin with np.zeros(n) of a number of elements that is known"
     OR_DEFAULT = ", or as a default in the file"
+
+
+Result = TypeVar("Result")
 
 
 class Again(Exception):
@@ -79,7 +82,8 @@ class PythonReading(ABC):
         self.source, self.tree, self.facts = source, tree, facts
         self.draft = Draft()
         self.lines = source.text.split("\n")
-        self.calls: list[str] = []
+        self.part: ast.AST = tree   # the part that is being read
+        self.depth = 0   # of calls of functions of the file inside of one another
         self.count = 0
         self.inputs: dict[str, object] = {}
         self.top_inputs: set[str] = set()
@@ -92,21 +96,30 @@ class PythonReading(ABC):
     def span(self, node: ast.AST) -> Span:
         if not isinstance(node, ast.expr | ast.stmt | ast.arg | ast.alias | ast.keyword):
             return 0, 0
-        end = node.end_lineno or node.lineno
-        return self.offset(node.lineno, node.col_offset), self.offset(end, node.end_col_offset or 0)
+        start, end = self.offset(node.lineno, node.col_offset), node.end_lineno or node.lineno
+        return start, start + len(node.arg) if isinstance(node, ast.arg) else self.offset(end, node.end_col_offset or 0)
 
-    def fault(self, node: ast.AST, message: str, help: str | None = None) -> AdError:
+    @property
+    def here(self) -> Span:
+        """The place of the part that is being read."""
+        return self.span(self.part)
+
+    def at(self, node: ast.AST, work: Callable[..., Result], *args: Any) -> Result:
+        """The result of work on a part, whose place its errors and lines have."""
+        outer, self.part = self.part, node
+        try:
+            return work(*args)
+        finally:
+            self.part = outer
+
+    def fault(self, message: str, help: str | None = None, node: ast.AST | None = None) -> AdError:
         """The error for what cannot be read, at its place, with what could."""
-        return AdError(message, self.span(node), help, self.source)
-
-    def refuse(self, node: ast.AST, message: str, help: str | None = None) -> NoReturn:
-        """Raise this error, where a value is expected."""
-        raise self.fault(node, message, help)
+        return AdError(message, self.span(node or self.part), help, self.source)
 
     # What the file says, which `PythonFile` knows.
 
     @abstractmethod
-    def module_value(self, name: str, node: ast.AST) -> Any:
+    def module_value(self, name: str) -> Any:
         """The value of a name of the file, or of Python."""
 
     @abstractmethod
@@ -118,14 +131,14 @@ class PythonReading(ABC):
         """A function of numbers as one of the program; None where it has to be written out in the place of its call."""
 
     @abstractmethod
-    def written_function(self, name: str, params: Sequence[str], value: str, span: Span) -> str:
+    def written_function(self, name: str, params: Sequence[str], value: str) -> str:
         """The name of a function that is written into the program, once."""
 
-    def counted(self, node: ast.AST) -> None:
+    def counted(self) -> None:
         """AdError where the program grows without end."""
         self.count += 1
         if self.count > MOST_LINES:
-            raise self.fault(node, f"written out, this is more than {MOST_LINES:,} lines",
+            raise self.fault(f"written out, this is more than {MOST_LINES:,} lines",
                              "use fewer steps, or arrays in place of loops")
 
     # Facts.
@@ -140,18 +153,18 @@ class PythonReading(ABC):
         self.facts.guessed.add(name)
         raise Again
 
-    def learn_constant(self, name: str, node: ast.AST, default: object) -> NoReturn:
+    def learn_constant(self, name: str, default: object) -> NoReturn:
         """An input has to be a whole number that is known: the point's, or its default."""
         value = self.facts.given.get(name, default)
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if not isinstance(value, int):
-            raise self.fault(node, f"'{name}' has to be known here",
+            raise self.fault(f"'{name}' has to be known here",
                              f"give it with the point, ⟦--at {name}=3⟧{Advice.OR_DEFAULT}")
         self.facts.constants[name] = value
         raise Again
 
-    def equal(self, x: Affine, y: Affine, node: ast.AST) -> None:
+    def equal(self, x: Affine, y: Affine) -> None:
         """Take two extents for equal from now on. AdError where they cannot be."""
         if x == y:
             return
@@ -160,7 +173,7 @@ class PythonReading(ABC):
             if isinstance(atom, str) and not any(a == atom for a, _ in other.terms):
                 self.facts.sizes[atom] = other
                 raise Again
-        raise self.fault(node, f"these have {self.told(x)} and {self.told(y)} elements",
+        raise self.fault(f"these have {self.told(x)} and {self.told(y)} elements",
                          "arrays of one shape go together, and numbers with any")
 
     def told(self, x: Affine) -> str:

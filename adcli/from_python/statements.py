@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from adcli.from_python.arrays import SUBSCRIPT
 from adcli.from_python.expressions import subscripts_of
+from adcli.from_python.frame import ZERO
 from adcli.from_python.loops import SizeLoops, name_of
 from adcli.from_python.reading import Advice
 from adcli.from_python.values import (
@@ -18,14 +19,11 @@ from adcli.from_python.values import (
     KnownDict,
     PythonRange,
     Several,
-    known,
-    scalar,
     stacked,
-    whole,
 )
 from adcli.lang.ir.affine import Affine, affine, product
 from adcli.lang.ir.errors import AdError
-from adcli.readers.draft import Ref, leaves, number
+from adcli.readers.draft import Ref, leaves
 
 LEAVING = (ast.Return, ast.Break, ast.Continue, ast.Raise)
 VIEWS = frozenset(("asarray", "transpose", "t", "squeeze", "atleast_1d", "diagonal", "item", "contiguous"))
@@ -34,145 +32,134 @@ FEW_TURNS = 64
 """Turns of a loop that are written out without a look for anything better."""
 
 
-class Turn(NamedTuple):
-    """The beginning of a turn of a loop: its variable takes a value."""
+END = object()
+"""The end of a turn of a loop, behind which the loop itself is still to be done."""
 
-    target: ast.expr
-    value: Any
+
+class Turns(NamedTuple):
+    """A loop that is written out, from the turn with this number on."""
+
     node: ast.For
-
-
-class LoopEnd(NamedTuple):
-    """Where `continue` (the end of a turn) and `break` (that of the loop) go on."""
-
-    end: bool
-
-
-class Repeat(NamedTuple):
-    """Where the condition of a `while` is asked again."""
-
-    loop: ast.While
-
-
-Todo = ast.stmt | Turn | LoopEnd | Repeat
+    items: list[Any]
+    first: int = 0
 
 
 class PythonStatements(SizeLoops):
     """The statements of a function."""
 
-    def run(self, todo: list[Todo]) -> Any:
+    def run(self, todo: list[Any]) -> Any:
         """Do what is to be done, the last of the list first; gives what is returned."""
-        while todo:
-            s = todo.pop()
-            if isinstance(s, Turn):
-                self.unpack(s.target, s.value, s.node)
-                self.share(s.target, None, s.value)
-            elif isinstance(s, ast.Return):
-                return None if s.value is None else self.value(s.value)
-            elif isinstance(s, ast.Raise):
-                return Absent("raises an error")
-            elif isinstance(s, ast.Break | ast.Continue):
-                while not (isinstance(m := todo.pop(), LoopEnd) and (m.end or isinstance(s, ast.Continue))):
-                    pass
-            elif isinstance(s, ast.If):
-                c = self.truth(s.test)
-                if c.known is not None:
-                    todo += reversed(s.body if c.known else s.orelse)
-                elif any(leaving(n) for n in (s.body, s.orelse)):
-                    return self.two_ways(c, s, todo)
-                else:
-                    self.both(c, s)
-            elif isinstance(s, ast.For):
-                self.loop(s, todo)
-            elif isinstance(s, ast.While):
-                if s.orelse:
-                    raise self.fault(s, "'else' of a loop cannot be read")
-                todo += [LoopEnd(True), Repeat(s)]
-            elif isinstance(s, Repeat):
-                turn, s = s, s.loop
-                c = self.truth(s.test)
-                if c.known is None:
-                    self.settle_constant(c, s.test)
-                    raise self.fault(s.test, "this condition depends on a value, so the number of turns is not known",
-                                     Advice.NUMBER_OF_STEPS)
-                self.reading.counted(s)
-                if c.known:
-                    todo += [turn, LoopEnd(False), *reversed(s.body)]
-            elif isinstance(s, ast.stmt):
-                self.statement(s)
+        outer = self.reading.part
+        try:
+            while todo:
+                s = todo.pop()
+                self.reading.part = s.node if isinstance(s, Turns) else s
+                if isinstance(s, ast.Return):
+                    return None if s.value is None else self.value(s.value)
+                if isinstance(s, ast.Raise):
+                    return Absent("raises an error")
+                if isinstance(s, ast.If):
+                    c = self.truth(s.test)
+                    if c.known is not None:
+                        todo += reversed(s.body if c.known else s.orelse)
+                    elif leaving(s.body) or leaving(s.orelse):
+                        return self.two_ways(c, s, todo)
+                    else:
+                        self.both(c, s)
+                elif s is not END:
+                    self.step(s, todo)
+        finally:
+            self.reading.part = outer
         return None
 
-    def two_ways(self, c: Array, s: ast.If, todo: list[Todo]) -> Any:
+    def step(self, s: Any, todo: list[Any]) -> None:
+        """Do a statement of loops, or one that is followed by the next one."""
+        if isinstance(s, ast.For | ast.While) and s.orelse:
+            raise self.fault("'else' of a loop cannot be read")
+        if isinstance(s, ast.Break | ast.Continue):
+            while todo.pop() is not END:
+                pass
+            if isinstance(s, ast.Break):
+                todo.pop()
+        elif isinstance(s, ast.For):
+            self.loop(s, todo)
+        elif isinstance(s, Turns):
+            if s.first < len(s.items):
+                item = s.items[s.first]
+                self.unpack(s.node.target, item)
+                self.share(s.node.target, None, item)
+                todo += [s._replace(first=s.first + 1), END, *reversed(s.node.body)]
+        elif isinstance(s, ast.While):
+            c = self.truth(s.test)
+            if c.known is None:
+                self.at(s.test, self.settle_constant, c)
+                raise self.fault("this condition depends on a value, so the number of turns is not known", Advice.NUMBER_OF_STEPS,
+                                 s.test)
+            self.reading.counted()
+            if c.known:
+                todo += [s, END, *reversed(s.body)]
+        else:
+            self.statement(s)
+
+    def two_ways(self, c: Array, s: ast.If, todo: list[Any]) -> Any:
         """The results of both ways to the end of the function, and a choice between them."""
         found = [self.arm_of(arm, todo)[1] for arm in (s.body, s.orelse)]
-        yes, no = (self.undefined(x, y, s) for x, y in (found, found[::-1]))
+        yes, no = (self.undefined(x, y) for x, y in (found, found[::-1]))
         if yes is None or no is None:
-            raise self.fault(s, "one way through this 'if' returns nothing", "return a value on every way to the end")
-        made = self.choice(c, yes, no, s)
+            raise self.fault("one way through this 'if' returns nothing", "return a value on every way to the end")
+        made = self.choice(c, yes, no)
         if isinstance(made, Absent):
-            raise self.fault(s, "the two ways through this 'if' return results of different kinds",
-                             "return the same names in both")
+            raise self.fault("the two ways through this 'if' return results of different kinds", "return the same names in both")
         return made
 
-    def arm_of(self, arm: Sequence[ast.stmt], todo: Sequence[Todo]) -> tuple[PythonStatements, Any]:
+    def arm_of(self, arm: Sequence[ast.stmt], todo: Sequence[Any]) -> tuple[PythonStatements, Any]:
         """The frame of an arm of an `if`, and what is returned on that way, on which this is still to be done."""
-        frame = self.within(dict(self.values), True)
-        frame.conditional = True
+        frame = self.beside(dict(self.values), arm=True, conditional=True)
         return frame, frame.run([*todo, *reversed(arm)])
 
-    def undefined(self, value: Any, other: Any, node: ast.AST) -> Any:
+    def undefined(self, value: Any, other: Any) -> Any:
         """NaN where an error would be raised, in the place of each part of the other result."""
         if not isinstance(value, Absent):
             return value
         if isinstance(other, Several):
-            return Several([self.undefined(value, x, node) for x in other.items], other.kind)
+            return Several([self.undefined(value, x) for x in other.items], other.kind)
         if isinstance(other, KnownDict):
-            return KnownDict({k: self.undefined(value, x, node) for k, x in other.items.items()})
-        return scalar(number(float("nan"), self.span(node)))
+            return KnownDict({k: self.undefined(value, x) for k, x in other.items.items()})
+        return self.known(float("nan"))
 
     def both(self, c: Array, s: ast.If) -> None:
         """An `if` that goes on behind its arms: what they assign is a choice."""
         arms = [self.arm_of(arm, [])[0].values for arm in (s.body, s.orelse)]
         changed = [n for n in dict.fromkeys([*arms[0], *arms[1]]) if arms[0].get(n) is not arms[1].get(n)]
         if len(changed) > 1 and c.variable is None and not self.steps:
-            c = self.line("case", c, self.span(s.test))
+            c = self.at(s.test, self.line, "case", c)
         for name in changed:
             yes, no = (a.get(name, Absent("is assigned in one arm of an 'if' only")) for a in arms)
-            made = no if isinstance(no, Absent) else self.choice(c, yes, no, s)
-            if isinstance(yes, Absent):
-                made = yes
-            self.values[name] = self.bound(name, made, self.span(s)) if isinstance(made, Array) else made
+            absent = next((x for x in (yes, no) if isinstance(x, Absent)), None)
+            self.values[name] = absent or self.bound(name, self.choice(c, yes, no))
 
-    def loop(self, s: ast.For, todo: list[Todo]) -> None:
-        """A loop written out: each turn is done before what follows."""
-        if s.orelse:
-            raise self.fault(s, "'else' of a loop cannot be read")
-        over, written_out = self.value(s.iter), s
-        s = ast.copy_location(ast.For(s.target, s.iter, guarded(s.body), []), s)
-        size = self.turns(over, s.iter)
+    def loop(self, s: ast.For, todo: list[Any]) -> None:
+        """A loop as one of the language, or written out: each turn is done before what follows."""
+        over, left_early = self.value(s.iter), leaving(body := guarded(s.body)) or returns(body)
+        guarded_loop = ast.copy_location(ast.For(s.target, s.iter, body, []), s)
+        size = self.at(s.iter, self.turns, over)
         if size is not None:
-            if leaving(s.body) or returns(s.body):
-                raise self.fault(s, "a loop over a size cannot be left early",
-                                 Advice.KEEP)
+            if left_early:
+                raise self.fault("a loop over a size cannot be left early", Advice.KEEP)
             self.share(s.target, None, None)
-            self.over_size(s, size)
-            return
-        if isinstance(over, PythonRange) and self.many(over, s):
-            return
-        items = self.each_of(over, s.iter)
-        todo.append(LoopEnd(True))
-        for item in reversed(items):
-            todo += [LoopEnd(False), *reversed(written_out.body), Turn(s.target, item, s)]
+            self.over_size(guarded_loop, size)
+        elif left_early or not isinstance(over, PythonRange) or not self.many(over, guarded_loop):
+            todo.append(Turns(s, self.at(s.iter, self.each_of, over)))
 
     def many(self, over: PythonRange, s: ast.For) -> bool:
         """Try a loop of many turns as one of the language; False where it has to be written out."""
         low, high = over.low.number, over.high.number
-        turns = 0 if low is None or high is None or isinstance(over.step, Affine) else len(range(low, high, over.step))
-        if turns < FEW_TURNS or leaving(s.body) or returns(s.body):
+        turns = 0 if low is None or high is None or over.step.number is None else len(range(low, high, over.step.number))
+        if turns < FEW_TURNS:
             return False
         values, lines = dict(self.values), list(self.lines)
         try:
-            self.over_size(s, Indexed(affine(turns), lambda t: whole(over.low + product(t, affine(over.step)), self.span(s))))
+            self.over_size(s, Indexed(affine(turns), lambda t: self.whole(over.low + product(t, over.step))))
         except AdError:
             self.values.clear()
             self.values.update(values)
@@ -185,14 +172,14 @@ class PythonStatements(SizeLoops):
             case ast.Assign(targets=targets, value=value):
                 found = self.value(value)
                 for t in targets:
-                    self.unpack(t, found, s)
+                    self.unpack(t, found)
                 for t in targets:
                     self.share(t, value, found)
                 if len(targets) > 1 and not (isinstance(found, Array) and not found.shape):
                     self.shared |= {t.id for t in targets if isinstance(t, ast.Name)}
             case ast.AnnAssign(target=target, value=value):
                 if value is not None:
-                    self.unpack(target, self.value(value), s)
+                    self.unpack(target, self.value(value))
             case ast.AugAssign():
                 self.augmented(s)
             case ast.Expr(value=value):
@@ -204,7 +191,7 @@ class PythonStatements(SizeLoops):
             case ast.Import() | ast.ImportFrom():
                 self.values.update(self.reading.imported(s))
             case _:
-                raise self.fault(s, f"'{NAMES.get(type(s).__name__, type(s).__name__.lower())}' cannot be read")
+                raise self.fault(f"'{NAMES.get(type(s).__name__, type(s).__name__.lower())}' cannot be read")
 
     def share(self, target: ast.expr, value: ast.expr | None, found: Any) -> None:
         """Keep in mind which names may be one array or list, so that no element of them is assigned; without a `value`, any."""
@@ -226,22 +213,17 @@ class PythonStatements(SizeLoops):
     def own(self, target: ast.expr, name: str) -> None:
         """AdError where an element is assigned of what may have another name, too."""
         if name in self.shared:
-            raise self.fault(target, f"'{name}' may be the same array as another name",
-                             f"make it one of its own: {name} = {name}.copy()")
+            raise self.fault(f"'{name}' may be the same array as another name",
+                             f"make it one of its own: {name} = {name}.copy()", target)
 
     def augmented(self, s: ast.AugAssign) -> None:
         if self.added_to_element(s):
             return
         left, right = self.value(s.target), self.value(s.value)
-        if isinstance(left, Several) and isinstance(right, Several):
-            self.unpack(s.target, Several([*left.items, *right.items], left.kind), s)
-            return
-        a, b = self.as_array(left, s.target), self.as_array(right, s.value)
-        if isinstance(s.target, ast.Name) and a.whole is not None and a.whole.number == 0 and isinstance(s.op, ast.Add):
-            self.bind(s.target.id, b, s)
-            return
-        made = self.matrix_product(a, b, s) if isinstance(s.op, ast.MatMult) else self.binary(type(s.op), a, b, s)
-        self.unpack(s.target, made, s)
+        if isinstance(left, Array) and left.whole == ZERO and isinstance(s.target, ast.Name) and isinstance(s.op, ast.Add):
+            self.bind(s.target.id, self.at(s.value, self.as_array, right))
+        else:
+            self.unpack(s.target, self.combined(type(s.op), (left, s.target), (right, s.value)))
 
     def added_to_element(self, s: ast.AugAssign) -> bool:
         """y[i] += e of an array whose elements are assigned in a loop is a sum."""
@@ -255,14 +237,14 @@ class PythonStatements(SizeLoops):
         if not value.shape and any(isinstance(x, Ref) and x.variable is base.opened.variable for x in leaves(value.element(()))):
             return False   # of elements of its own: no sum
         if isinstance(s.op, ast.Sub):
-            value = self.binary(ast.Sub, known(0, self.span(s)), value, s)
-        self.store_element(base, self.places(t, base), value, s, "+=")
+            value = self.binary(ast.Sub, self.known(0), value)
+        self.store_element(base, self.places(t, base), value, "+=")
         return True
 
     def places(self, target: ast.Subscript, base: Array) -> list[Affine]:
         """The subscripts of an element."""
         parts = zip(subscripts_of(target), base.shape, strict=False)
-        return [self.inside(self.affine(p, SUBSCRIPT), e, target) for p, e in parts]
+        return [self.at(target, self.inside, self.affine(p, SUBSCRIPT), e) for p, e in parts]
 
     def expression(self, node: ast.expr) -> None:
         """An expression that stands alone: a docstring, or a list that gets longer."""
@@ -272,60 +254,58 @@ class PythonStatements(SizeLoops):
                 and isinstance(old := self.values.get(node.func.value.id), Several) and node.func.attr in ("append", "extend"):
             self.own(node, node.func.value.id)
             args = [self.value(a) for a in node.args]
-            more = args if node.func.attr == "append" else self.each_of(args[0], node)
+            more = args if node.func.attr == "append" else self.each_of(args[0])
             self.values[node.func.value.id] = Several([*old.items, *more], old.kind)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
             return
         else:
-            raise self.fault(node, "a call whose result nobody uses cannot be read", "assign its result to a name")
+            raise self.fault("a call whose result nobody uses cannot be read", "assign its result to a name")
 
     # Elements.
 
-    def store(self, target: ast.expr, value: Any, node: ast.AST) -> None:
+    def store(self, target: ast.expr, value: Any) -> None:
         """x[i] = value."""
         if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name | ast.Subscript):
-            raise self.fault(target, "this target cannot be read", "assign to a name, or to an element x[i] of one")
+            raise self.fault("this target cannot be read", "assign to a name, or to an element x[i] of one", target)
         base = self.value(target.value)
         self.own(target, name_of(target))
         if isinstance(base, KnownDict):
-            self.unpack_into(target.value, KnownDict({**base.items, self.key(target.slice): value}), node)
+            self.unpack_into(target.value, KnownDict({**base.items, self.key(target.slice): value}))
             return
         parts = subscripts_of(target)
         if any(isinstance(p, ast.Slice) for p in parts):
-            raise self.fault(target, "a slice as a target cannot be read", "assign the elements in a loop over range")
+            raise self.fault("a slice as a target cannot be read", "assign the elements in a loop over range", target)
         places = [self.affine(p, SUBSCRIPT) for p in parts]
         if isinstance(base, Array) and base.items is None and base.shape and isinstance(target.value, ast.Name):
             if base.opened is None:
-                base = self.values[target.value.id] = self.opened(target.value.id, base, node)
-            self.store_element(base, self.places(target, base), self.as_array(value, node), node)
+                base = self.values[target.value.id] = self.opened(target.value.id, base)
+            self.store_element(base, self.places(target, base), self.as_array(value))
             return
         items = base if isinstance(base, Several) or base.items is not None else None
         if items is None or any(x.number is None for x in places):
-            raise self.fault(target, "this element cannot be assigned",
-                             Advice.ELEMENTS)
-        self.unpack_into(target.value, self.with_item(items, [x.number or 0 for x in places], value, target), node)
+            raise self.fault("this element cannot be assigned", Advice.ELEMENTS, target)
+        self.unpack_into(target.value, self.with_item(items, [x.number or 0 for x in places], value, target))
 
-    def unpack_into(self, target: ast.expr, value: Any, node: ast.AST) -> None:
+    def unpack_into(self, target: ast.expr, value: Any) -> None:
         if isinstance(target, ast.Name):
             self.values[target.id] = value
         else:
-            self.store(target, value, node)
+            self.store(target, value)
 
-    def with_item(self, base: Any, places: Sequence[int], value: Any, node: ast.AST) -> Any:
+    def with_item(self, base: Any, places: Sequence[int], value: Any, target: ast.expr) -> Any:
         """A list or an array with one element replaced."""
         items, k = list(base.items), places[0]
         if not -len(items) <= k < len(items):
-            raise self.fault(node, f"there are {len(items)} elements, and none at {k}")
+            raise self.fault(f"there are {len(items)} elements, and none at {k}", None, target)
         if len(places) > 1:
-            value = self.with_item(items[k], places[1:], value, node)
+            value = self.with_item(items[k], places[1:], value, target)
         elif isinstance(value, Array) and not value.shape:
-            value = self.bound(name_of(node), value, self.span(node))
+            value = self.bound(name_of(target), value)
         items[k] = value
         if isinstance(base, Several):
             return Several(items, base.kind)
         if isinstance(value, Array) and value.shape != base.shape[1:]:
-            for x, y in zip(value.shape, base.shape[1:], strict=False):
-                self.equal(x, y, node)
+            self.fit(value.shape, base.shape[1:])
         return stacked(items) if items else Array((affine(0),), base.element, items=[])
 
 

@@ -36,7 +36,7 @@ class Array:
     known: float | bool | None = None
     items: list[Array] | None = None
     loose: Loose = NONE
-    pending: tuple[str, Span, Any] | None = None
+    pending: tuple[str, ast.AST, Any] | None = None
     variable: Variable | None = None
     opened: Any = None
     history: Any = None
@@ -65,7 +65,7 @@ class PythonRange(NamedTuple):
 
     low: Affine
     high: Affine
-    step: int | Affine
+    step: Affine
 
 
 class LibraryName(NamedTuple):
