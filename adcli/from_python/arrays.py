@@ -24,7 +24,7 @@ from adcli.from_python.values import (
     loose_of,
     stacked,
 )
-from adcli.lang.ir.affine import Affine, affine, bounds, floor, product
+from adcli.lang.ir.affine import Affine, affine, bounds, floor, product, remainder
 from adcli.lang.tree.nodes import Call, Node, Op, Token
 from adcli.readers.draft import DraftLine, IndexEntry, Ref, Variable, Whole, entries, leaves, sums
 
@@ -83,8 +83,12 @@ class PythonArithmetic(PythonFrame):
         if isinstance(value, Array):
             if value.whole is not None and (what == SUBSCRIPT or not any(entries(value.whole))):
                 return value.whole
-            if what == SUBSCRIPT and not value.shape and is_whole(found := value.element(())):
-                return self.entry(found)
+            if what == SUBSCRIPT and not value.shape:
+                found = value.element(())
+                if isinstance(found, Ref) and found.variable.input and found.subscripts:
+                    self.reading.learn_whole(found.variable.hint)
+                if is_whole(found):
+                    return self.entry(found)
             self.settle_constant(value, True)
         raise self.fault(f"{what} depends on a value", Advice.EXTENT)
 
@@ -179,6 +183,8 @@ def whole_arithmetic(name: str, a: Affine | None, b: Affine | None) -> Affine | 
         return a - b
     if name == "mul" and not (a.indices() and b.indices()):
         return product(a, b)
+    if name == "mod" and (b.number or 1) > 0:
+        return remainder(a, b)
     if name == "floordiv" and b.number is not None and b.number > 0 and not a.indices():
         return floor(a, b.number)
     return None

@@ -185,7 +185,7 @@ class SizeLoops(PythonCalls):
 
     # Arrays that are assigned element by element.
 
-    def open(self, name: str, s: ast.AST) -> bool:
+    def open(self, name: str, s: ast.For) -> bool:
         """True for an array of which elements are assigned in a loop; it gets a variable whose elements can be written."""
         value = self.values[name]
         o = value.opened
@@ -193,6 +193,8 @@ class SizeLoops(PythonCalls):
                 isinstance(n, ast.Name) and n.id == name and isinstance(p, ast.Subscript) and isinstance(p.ctx, ast.Load)
                 for p in ast.walk(s) for n in ast.iter_child_nodes(p)):   # a loop before this one assigned them
             self.values[name] = self.opened(name, Array(value.shape, value.element, loose=value.loose))
+        elif o is None and value.items is not None and only_added(name, s.body, ast.Subscript) is ast.Add:
+            self.values[name] = self.opened(name, Array(value.shape, self.one_array(value).element, loose=value.loose))
         elif o is None and name in stored_elements(s) and value.items is None and value.shape:
             self.values[name] = self.opened(name, value)
         return self.values[name].opened is not None
@@ -426,10 +428,10 @@ def stored_elements(s: ast.AST) -> set[str]:
         n.value, ast.Name)}
 
 
-def only_added(name: str, body: Sequence[ast.stmt]) -> type[ast.operator] | None:
-    """The operation where a name is nothing but added to, or multiplied."""
+def only_added(name: str, body: Sequence[ast.stmt], target: type[ast.expr] = ast.Name) -> type[ast.operator] | None:
+    """The operation where a name, or elements of it, are nothing but added to, or multiplied."""
     every = [n for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and n.id == name]
     added = [n for s in body for n in ast.walk(s) if isinstance(n, ast.AugAssign)]
-    sums = [n for n in added if isinstance(n.target, ast.Name) and n.target.id == name]
+    sums = [n for n in added if isinstance(n.target, target) and name_of(n.target) == name]
     kinds = {ast.Mult if isinstance(n.op, ast.Mult) else ast.Add for n in sums if type(n.op) in NEUTRAL}
     return kinds.pop() if len(every) == len(sums) > 0 and len(kinds) == 1 and all(type(n.op) in NEUTRAL for n in sums) else None

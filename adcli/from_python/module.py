@@ -202,7 +202,7 @@ class PythonProgram(PythonFile):
         extents = shape if shape is not None else [affine(f"{name}.{d}") for d in range(rank)]
         fixed = self.facts.constants.get(name)
         written_default = fixed if fixed is not None else None if extents else number_given
-        variable = Variable(name, [self.facts.size(x) for x in extents], input=True)
+        variable = Variable(name, [self.facts.size(x) for x in extents], True, name in self.facts.whole)
         given = None if written_default is None else number(float(written_default), span)
         self.draft.inputs.append(DraftInput(variable, span, given,
                                        default is not None or fixed is not None, fixed is not None))

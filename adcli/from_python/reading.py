@@ -43,14 +43,15 @@ class Again(Exception):
 
 @dataclass(eq=False, repr=False, match_args=False)
 class Facts:
-    """What is known of the inputs: ranks, those that are `guessed` from a use among them, values of those that have to be
-    constants, and sizes that others say, by `input.dimension` or the name that an annotation has."""
+    """What is known of the inputs: ranks, those that are `guessed` from a use among them, arrays of `whole` numbers, values of
+    those that have to be constants, and sizes that others say, by `input.dimension` or the name that an annotation has."""
 
     ranks: dict[str, int] = field(default_factory=dict)
     constants: dict[str, int] = field(default_factory=dict)
     sizes: dict[str, Affine] = field(default_factory=dict)
     given: Mapping[str, object] = field(default_factory=dict)
     guessed: set[str] = field(default_factory=set)
+    whole: set[str] = field(default_factory=set)
 
     def size(self, x: Affine) -> Affine:
         """An extent with the sizes that others say put in."""
@@ -152,6 +153,12 @@ class PythonReading(ABC):
         self.facts.ranks[name] = rank
         self.facts.guessed.add(name)
         raise Again
+
+    def learn_whole(self, name: str) -> None:
+        """An array is one of whole numbers, since its elements are subscripts."""
+        if name not in self.facts.whole:
+            self.facts.whole.add(name)
+            raise Again
 
     def learn_constant(self, name: str, default: object) -> NoReturn:
         """An input has to be a whole number that is known: the point's, or its default."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from adcli.lang.ir.affine import Affine, Floor, Index, Product, affine, substituted
+from adcli.lang.ir.affine import Affine, Floor, Index, Modulo, Product, affine, substituted
 from adcli.lang.ir.errors import Source, Span
 from adcli.lang.ir.names import RESERVED, Names, look
 from adcli.lang.ir.notation import TENSOR_CALLS, constant
@@ -395,7 +395,7 @@ class DraftTree:
     def affine(self, x: Affine, span: Span, names: dict[Index, str]) -> Node:
         """A sum as the language writes it, indices first and a subtraction for what is taken away."""
         found: Node | None = None
-        terms = [*sorted(x.terms, key=lambda t: (t[1] < 0, not isinstance(t[0], Index))),
+        terms = [*sorted(x.terms, key=lambda t: (t[1] < 0, names.get(t[0], "") if isinstance(t[0], Index) else "~")),
                  *([(None, x.constant)] if x.constant else [])]
         for atom, c in terms:
             factor = self.factor(atom, abs(c), span, names)
@@ -416,6 +416,8 @@ class DraftTree:
             inner = self.node(atom.ref, names)
         elif isinstance(atom, Product):
             inner = Op("mul", [self.affine(atom.left, span, names), self.affine(atom.right, span, names)], *span)
+        elif isinstance(atom, Modulo):
+            inner = Op("rem", [self.affine(atom.whole, span, names), self.affine(atom.divisor, span, names)], *span)
         else:
             inner = Token("NAME", names[atom] if isinstance(atom, Index) else self.draft.sizes.get(str(atom), str(atom)), *span)
         return inner if c == 1 else Op("mul", [count, inner], *span)

@@ -30,8 +30,8 @@ class TextOrigin(SourceOrigin):
     def pairs(self, text: str) -> list[tuple[Span, Span]]:
         if getattr(self, "_of", None) != text:
             from adcli.lang.syntax.parse import parse_tree  # for messages only
-            self._of = text
             self._pairs = list(zip(places(parse_tree(Source("", text)).statements), self.places, strict=True))
+            self._of = text
         return self._pairs
 
 

@@ -61,6 +61,7 @@ EVERYDAY: dict[str, dict[str, Any]] = {
     "kepler": {"M": 0.8, "e": 0.3},
     "packed": {"n": 3, "L": RNG.normal(size=6), "x": [0.5, 1.5, -1]}, "interpolated": {"t": 1.3, "c": [1.0, 3, 2, 5]},
     "gathered": {"n": 3, "d": 2, "A": RNG.normal(size=6), "row": [2, 0, 2], "x": [0.5, 1.5]},
+    "histogram": {"n": 3, "m": 2, "row": [1, 0, 1], "x": [0.5, 1.5, -1], "h": [0.25, 2]}, "ring": {"n": 3, "x": [0.5, 1.5, -1]},
     "relaxed": {"n": 3, "x": [0.5, 1.5, -1], "h": 0.1}, "advanced": {"s_x": 0.2, "s_v": 0.7, "dt": 0.05, "x": [0.5, 1.5]}}
 OF_C |= {f"everyday:{name}": point for name, point in EVERYDAY.items()}
 SINGLE = ("single", "bs_call")

@@ -203,6 +203,26 @@ def test_a_chain_of_arrays_that_are_written_out_grows_by_its_links(chain: str, t
     np.testing.assert_allclose(load(f"{source}:arm")(q=q)["arm"], space["arm"](q), rtol=1e-13)
 
 
+WHOLE = ["h = np.zeros(3)\n    for i in range(len(x)):\n        h[k[i]] += x[i] ** 2\n    return h",
+         "h = 2 * x\n    for i in range(len(x)):\n        h[k[i]] -= x[i] ** 2\n    return h",
+         "return sum([x[k[i]] ** 2 * x[(i - 1) % len(x)] + i % 2 * x[i] for i in range(len(x))])"]
+"""Subscripts that are elements of an array, of which nobody says that they are whole numbers, and remainders."""
+
+
+@pytest.mark.parametrize("body", WHOLE)
+def test_elements_and_remainders_are_subscripts(body: str) -> None:
+    text = f"import numpy as np\ndef f(x: list[float], k):\n    {body}\n"
+    space: dict[str, Any] = {}
+    exec(text, space)
+    x, k = np.array([0.5, 1.5, -0.7]), np.array([2, 0, 2])
+    read_as = Function(parse_source(read(Source("f.py", text), "f", {}, {}))).jacobian(wrt="x")
+    found = evaluated(read_as.program, {"x": x, "k": k})
+    slopes = [(space["f"](x + h, k) - space["f"](x - h, k)) / 2e-4 for h in np.eye(3) * 1e-4]
+    name, = (n for n in found if not n.startswith("d"))
+    np.testing.assert_allclose(found[name], space["f"](x, k), rtol=1e-13)
+    np.testing.assert_allclose(found[f"d{name}_dx"], np.transpose(slopes), rtol=1e-6, atol=1e-9)
+
+
 def test_the_text_is_the_same_in_every_process(tmp_path: Path) -> None:
     """Histories in the order of the source, and not in that of a set."""
     file = tmp_path / "m.py"

@@ -348,3 +348,19 @@ void advanced(struct state *s, double dt, double x[2])
     x[0] = x[1];
     x[1] = t * s->x;
 }
+
+/* Squares of x summed by their bins, onto what is in them. */
+void histogram(int n, int m, const int row[n], const double x[n], double h[m])
+{
+    for (int i = 0; i < n; i++)
+        h[row[i]] += x[i] * x[i];
+}
+
+/* Neighbours on a ring, and every other element once more. */
+double ring(int n, const double x[n])
+{
+    double s = 0;
+    for (int i = 0; i < n; i++)
+        s += x[i] * x[(i + 1) % n] + (i % 2) * x[i];
+    return s;
+}
