@@ -42,10 +42,10 @@ from laws import check_operations, exposed, near
 from loop_programs import LOOPS
 from multiple_precision import mpmath_arithmetic
 from native_programs import long_program
-from one_operation import REAL, SPECIAL, orders, program
+from one_operation import REAL, SPECIAL, number_of_points, orders, program
 from places import DATA
 from random_programs import mixed_points, sample
-from session_seed import drawn, session_seed
+from session_seed import drawn, fewer, session_seed
 
 STATIC = {"pown": [(-3,), (-1,), (0,), (1,), (2,), (7,), (65,)], "polygamma": [(0,), (1,), (2,)],
           "dpow": [*itertools.product(range(3), repeat=2)], "dxlogy": [(0,), (1,), (2,), (3,)],
@@ -86,8 +86,8 @@ def operands(op: Primitive, p: Program) -> list[list[float]]:
     r, number = drawn("operands", op.name), len(p.params)
     bounds = [op.domain[min(int(x.name[1:]), len(op.domain) - 1)] for x in p.params]
     special = [list(x) for x in itertools.product(SPECIAL if number < 3 else FEW, repeat=number)]
-    special = special if len(special) <= MOST else r.sample(special, MOST)
-    return [*special, *([r.uniform(*b) for b in bounds] for _ in range(30))]
+    most = min(len(special), number_of_points(op, MOST))
+    return [*r.sample(special, most), *([r.uniform(*b) for b in bounds] for _ in range(number_of_points(op, 30)))]
 
 
 @cache
@@ -115,7 +115,7 @@ def test_every_operation_at_special_points_and_over_its_domain(back_end: BackEnd
 def drawn_programs() -> list[Program]:
     """Gradients, half of them with extreme numbers."""
     r = drawn("programs for every back end")
-    return [gradient(parse(sample(r, 24, extreme).text)) for extreme in (False, True) * 12]
+    return [gradient(parse(sample(r, 24, extreme).text)) for extreme in (False, True) * fewer(12, 2)]
 
 
 @pytest.mark.whole

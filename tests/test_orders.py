@@ -10,7 +10,7 @@ from adcli.lang.ir import SINGULAR, SMOOTH, Primitive
 from adcli.lang.ir.special_rows import DERIVATIVES
 from adcli.lang.lower.frontend import parse
 from back_ends import MODES
-from one_operation import REAL, SUMS, orders, program
+from one_operation import REAL, number_of_points, orders, program
 from orders import Orders, alike, elements, of_elements
 from session_seed import drawn, part
 
@@ -35,7 +35,7 @@ def named(case: tuple[Primitive, tuple[int, ...], int]) -> str:
 
 def points(op: Primitive, names: list[str], values: list[float]) -> list[dict[str, float]]:
     found = list(itertools.product(values, repeat=len(names)))
-    most = 4 if op.name in SUMS else MOST
+    most = number_of_points(op, MOST)
     if len(found) > most:
         found = drawn("orders", op.name).sample(found, most)
     return [dict(zip(names, x, strict=True)) for x in found]

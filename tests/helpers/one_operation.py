@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from adcli.lang.ir import Equation, Lit, Param, Primitive, Program, Result, Var
 from adcli.lang.ir.primitives import TABLE
-from session_seed import drawn
+from session_seed import drawn, fewer
 
 BESSEL = {"bessel_k", "bessel_ke", "log_bessel_k", "bessel_i", "bessel_ie", "log_bessel_i"}
 OTHER_FORMS = {"bessel_ie", "log_bessel_i", *(f"d{name}" for name in BESSEL - {"bessel_k"})}
@@ -21,7 +21,9 @@ judge of these, with 4 units in the last place of the largest term that the valu
 IN_DOUBLE = {"voigt", "dvoigt", *BESSEL, *(f"d{name}" for name in BESSEL)}
 """Rows that are refused in single precision."""
 SUMS = {"gamma_p", "gamma_q", "dgamma_p", "gamma_density", *IN_DOUBLE}
-"""Sums over a table: they take longer than others where they are interpreted, and NumPy rounds their terms otherwise."""
+"""Sums over a table, whose terms NumPy rounds otherwise."""
+COSTLY = {*SUMS, "lbeta", "polygamma_gap"}
+"""Rows whose formulas take longer than all others together where they are interpreted."""
 
 SMOOTH_ONLY = {"sign", "floor", "ceil", "round", "trunc"}
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 3.0, 1e-300, -1e-300, 1e300, -1e300, math.inf, -math.inf, math.nan, 2.0, -0.5]
@@ -61,6 +63,11 @@ def samples(op: Primitive, n: int = 4, seed: int = 0) -> list[dict[str, float]]:
     return [{name: r.uniform(*domain.get(name, op.domain[-1])) for name in names} for _ in range(n)]
 
 
+def number_of_points(op: Primitive, usual: int) -> int:
+    """At most so many points for an operation: a sixteenth for a costly one. Another run draws others."""
+    return fewer(usual, 16) if op.name in COSTLY else usual
+
+
 def power_terms(x: float, y: float, m: float, n: float) -> float:
     """A bound of the size of the terms of dpow(x, y, m, n), x > 0, a polynomial in y and log(x) of which two may cancel."""
     return x ** (y - m) * (m + abs(y)) ** m * (1 + abs(math.log(x))) ** n
@@ -70,7 +77,7 @@ def special_points(op: Primitive) -> list[dict[str, float]]:
     """Every special value, and for two arguments every pair of them; for three a random choice."""
     names = [p.name for p in program(op).params]
     points = list(itertools.product(SPECIAL, repeat=len(names)))
-    most = 40 if op.name in SUMS else 300
+    most = number_of_points(op, 300)
     if len(points) > most:
         points = drawn("special_points", op.name).sample(points, most)
     return [dict(zip(names, p, strict=True)) for p in points]

@@ -45,16 +45,19 @@ class Orders:
         self.program, self.order = program, order
         self.wrt = [p.name for p in program.params if p.active] if wrt is None else list(wrt)
         self.output = program.results[0].name
-        made = {modes: by_modes(program, self.wrt, self.output, modes) for modes in itertools.product(MODES, repeat=order)}
-        self.plain = made[("forward",) * order]
-        self.whole = {modes: with_status(p, program, self.wrt) for modes, p in made.items()}
+        self.plain = by_modes(program, self.wrt, self.output, ("forward",) * order)
+        self.whole: dict[tuple[str, ...], Program] = {}
 
     def at(self, point: Point) -> dict[tuple[str, ...], dict[str, float]]:
         """The results at a point by all orders of modes."""
-        return {modes: self.by(modes, point) for modes in self.whole}
+        return {modes: self.by(modes, point) for modes in itertools.product(MODES, repeat=self.order)}
 
     def by(self, modes: tuple[str, ...], point: Point) -> dict[str, float]:
-        """The results at a point by one order of modes; the level of the status is called status."""
+        """The results at a point by one order of modes, derived when it is first asked for; the level of the status is called
+        status."""
+        if modes not in self.whole:
+            derived = self.plain if "reverse" not in modes else by_modes(self.program, self.wrt, self.output, modes)
+            self.whole[modes] = with_status(derived, self.program, self.wrt)
         program = self.whole[modes]
         got = evaluate(program, point, FLOAT)
         return {**got, "status": got[program.results[-1].name]}

@@ -32,6 +32,11 @@ def part(rows: Sequence[Row], of: int) -> Sequence[Row]:
     return rows if WHOLE in os.environ else rows[session_seed() % of::of]
 
 
+def fewer(count: int, of: int) -> int:
+    """How many of so many draws are made: one in `of`, all where whole tables are run."""
+    return count if WHOLE in os.environ else max(1, count // of)
+
+
 def half(rows: Sequence[Row]) -> Sequence[Row]:
     return part(rows, 2)
 
