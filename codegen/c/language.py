@@ -89,9 +89,9 @@ class Language:
 
 class SumFunction(NamedTuple):
     """A function that sums a term over the rows of a table: local names, the statements of a term, and its value. `row` is the
-    index of a row, and `rows` are the lines of the table, each with its numbers between commas; `of` is the operation."""
+    index of a row, and `rows` are the lines of the table, each with its numbers between commas; `of` is the sum."""
 
-    of: str
+    of: TableSum
     name: str
     columns: Sequence[str]
     parameters: Sequence[str]
@@ -171,7 +171,7 @@ class Helpers:
             rows = [", ".join(self.language.number(x)[0] for x in row) for row in op.table]
             assert self.language.table_sum is not None
             self.lines += [*self.language.table_sum(SumFunction(
-                op.name, own, names[:count], names[count:], self.names.fresh(f"{own}_rows"), inside.named("k"),
+                op, own, names[:count], names[count:], self.names.fresh(f"{own}_rows"), inside.named("k"),
                 inside.named("total"), rows, lines, writer.piece(result.atom)[0])), ""]
         return self.known[op.name, ()]
 

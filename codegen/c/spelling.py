@@ -14,7 +14,7 @@ from adcli.codegen.c.matrix_functions import MATRICES
 from adcli.codegen.c.whole_numbers import WholeNumbers
 from adcli.lang.ir.names import words
 from adcli.lang.ir.notation import ATOM, COMPARISON, INDENT, INFIX, OR, PRODUCT, SUM, TERNARY, UNARY, Piece, call, enclosed
-from adcli.lang.operations.precision import DOUBLE, Precision, require_double
+from adcli.lang.operations.precision import DOUBLE, Precision
 
 OPERATORS = {**{symbol: level for name, (symbol, level) in INFIX.items() if name != "pow"},
              "===": COMPARISON, "!==": COMPARISON, "&&": INFIX["and"][1], "||": OR, "%": PRODUCT}
@@ -141,7 +141,7 @@ def operator(spelling: str, parts: Sequence[Piece], suffix: str = "") -> Piece:
 
 def table_sum(f: SumFunction, precision: Precision) -> list[str]:
     """The function for a sum over a table."""
-    require_double(f.of, precision)
+    f.of.require_digits(precision.name)
     real = precision.type
     columns = [f"const {real} {c} = {f.table}[{f.row}][{j}];" for j, c in enumerate(f.columns)]
     return [f"static const {real} {f.table}[{len(f.rows)}][{len(f.columns)}] = {{", *(f"    {{{row}}}," for row in f.rows), "};",

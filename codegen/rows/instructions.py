@@ -14,7 +14,7 @@ from adcli.codegen.rows.flushing import FLUSHING, flushed
 from adcli.lang.ir import Atom, Lit, Primitive
 from adcli.lang.ir.primitives import max_, min_, select
 from adcli.lang.ir.table_sum import TableSum
-from adcli.lang.operations.precision import DOUBLE, Precision, require_double
+from adcli.lang.operations.precision import DOUBLE, Precision
 from adcli.lang.simplify.simplify import simplify
 
 DEFINITIONS = {
@@ -147,7 +147,7 @@ class Instructions:
         symbol, lanes, count = f"sums.{op.name}.{self.lanes}", self.lanes, len(op.table)
         if symbol in self.helpers:
             return symbol
-        require_double(op.name, self.precision)
+        op.require_digits(self.precision.name)
         term = simplify(expand(op.term, DEFINITIONS))
         columns, arguments = term.params[:len(op.table[0])], term.params[len(op.table[0]):]
         values: dict[Atom, str] = {p.var: f"%{p.name}" for p in term.params}

@@ -71,10 +71,12 @@ def recorded(program: Program, precision: str = "double") -> Tape:
     from adcli.codegen.rows.bytecode import encoded
     from adcli.codegen.rows.expand import expand
     from adcli.codegen.rows.instructions import DEFINITIONS
-    from adcli.lang.operations.precision import PRECISIONS, placing_constants, require_double
+    from adcli.lang.ir.table_sum import TableSum
+    from adcli.lang.operations.precision import PRECISIONS, placing_constants
     with placing_constants(program, PRECISIONS[precision]):
         for e in program.equations:
-            require_double(e.op.name, PRECISIONS[precision])
+            if isinstance(e.op, TableSum):
+                e.op.require_digits(precision)
         return encoded(expand(program, DEFINITIONS), PRECISIONS[precision])
 
 

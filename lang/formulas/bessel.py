@@ -77,7 +77,7 @@ def k_moment(m: int, n: int, saddle: Saddle, mean: Any, centre: Any) -> Any:
         found = weight * op.cosh(angle * y) * fallen * both
         return found * op.pown(centre - 2 * u * rise * rise, n) if n else found
     total = op.table_sum(f"bessel_k_{m}_{n}", gauss_legendre(NODES), term, angle, above, top, order, gap, mean, centre,
-                         saddle.unit)
+                         saddle.unit, cancels="Bessel functions")
     return total * angle * (FLAT / 2)
 
 

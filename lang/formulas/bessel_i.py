@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from adcli.lang.formulas.bessel import EXPONENT, Saddle, cumulant
+from adcli.lang.formulas.elementary import Complex, times
 
 NODES = tuple(((k + 0.5) / 40,) for k in range(40))
 """Of the midpoint rule from 0 to 1, which is exact to the last digit for such functions."""
@@ -22,9 +23,6 @@ TERMS = 10
 """Of the power series below NEAR."""
 LARGEST = 1e30
 """Orders beyond which factors that are polynomials in them stay what they are."""
-
-Complex = tuple[Any, Any]
-
 
 @cache
 def higher_orders(n: int) -> tuple[tuple[int, ...], ...]:
@@ -46,10 +44,6 @@ def at(polynomial: Sequence[float], i: int, nu: Any) -> Any:
     for k in reversed(range(i, len(polynomial))):
         value = value * nu + math.perm(k, i) * polynomial[k]
     return value
-
-
-def times(a: Complex, b: Complex) -> Complex:
-    return a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]
 
 
 def powers(z: Complex, n: int) -> list[Complex]:
@@ -116,7 +110,8 @@ class BesselContour:
                 total = op.select(x < NEAR, total[0], beyond[0]), op.select(x < NEAR, total[1], beyond[1])
             return times(density, total)[0]
         total = op.table_sum(f"bessel_i_{name}_{m}_{n}", NODES, term, self.width, self.rising, self.x, self.fallen, self.nu,
-                             self.saddle.top - mean, self.unit, self.rest - centre, *[c for row in near for c in row])
+                             self.saddle.top - mean, self.unit, self.rest - centre, *[c for row in near for c in row],
+                             cancels="Bessel functions")
         return total * self.width * (2 / math.pi / len(NODES))
 
     def at_ends(self, n: int, value: Any, end: Any, far: float, nu: Any, x: Any) -> Any:

@@ -6,8 +6,11 @@ series, further out their recurrence by parts.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
+Complex = tuple[Any, Any]
+"""A real and an imaginary part."""
 SMALLEST_TERM = 1e-19
 """Terms of a power series below it, relative to the first, are left out."""
 
@@ -26,7 +29,11 @@ def count_terms(at: float) -> int:
     return k
 
 
-def polynomial(coefficients: list[float], x: Any) -> Any:
+def times(a: Complex, b: Complex) -> Complex:
+    return a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]
+
+
+def polynomial(coefficients: Sequence[float], x: Any) -> Any:
     """A polynomial with coefficients of rising powers."""
     value = x * 0.0 + coefficients[-1]
     for c in reversed(coefficients[:-1]):

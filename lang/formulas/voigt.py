@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from adcli.lang.formulas.elementary import Complex, polynomial, times
+
 STEP = 0.375
 REACH = 8.0
 """Distances between nodes, and of the last ones from 0, in units of √2·σ."""
@@ -19,12 +21,6 @@ APART = 1.25
 CLOSE, CENTRE = 0.55, 9.0
 DEAD = 27.0
 """Arguments beyond which the Gaussian is 0."""
-
-Complex = tuple[Any, Any]
-
-
-def times(a: Complex, b: Complex) -> Complex:
-    return a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]
 
 
 def inverse(re: Any, im: Any) -> Complex:
@@ -65,7 +61,7 @@ def trapezoids(n: int, part: int, x: Any, unit: Any, gamma: Any, shift: Any, apa
         return op.exp(apart * apart - t * t) * (op.cos(angle) * found[0] - op.sin(angle) * found[1])
     count = round(REACH / STEP)
     nodes = [(k * STEP,) for k in range(-count, count + 1)]
-    total = op.table_sum(f"voigt_{n}_{part}", nodes, term, x, unit, gamma, shift, apart)
+    total = op.table_sum(f"voigt_{n}_{part}", nodes, term, x, unit, gamma, shift, apart, cancels="voigt")
     return total * (0.5 if part else gamma) * ((-1.0) ** n * math.factorial(n) * STEP / math.pi ** 1.5)
 
 
@@ -96,7 +92,4 @@ def logistic(j: int, s: Any) -> Any:
     for _ in range(j):
         slopes = [k * c for k, c in enumerate(coefficients)]       # of s·p′(s)
         coefficients = [a - b for a, b in zip([*slopes, 0], [0, *slopes], strict=True)]
-    value = s * 0.0
-    for c in reversed(coefficients):
-        value = value * s + c
-    return value
+    return polynomial(coefficients, s)

@@ -81,15 +81,6 @@ SINGLE = Precision("single", "float", "f", "f", 24, 2.0 ** -126)
 FIRST_TOO_LARGE = (2.0 - 2.0 ** -24) * 2.0 ** 127
 """The size from which on doubles are rounded to infinite singles."""
 PRECISIONS = {p.name: p for p in (DOUBLE, SINGLE)}
-IN_DOUBLE = ("bessel_", "voigt_")
-"""Beginnings of the names of sums over tables that cancel more than single precision has."""
-
-
-def require_double(name: str, precision: Precision) -> None:
-    """AdError where a sum over a table is to be made in a precision that it has no digits in."""
-    if precision.code != "d" and name.startswith(IN_DOUBLE):
-        function = "voigt" if name.startswith("voigt") else "Bessel functions"
-        raise AdError(f"{function} of {precision.name} precision would have no digits", help="use double precision, the default")
 
 
 # ---------------------------------------------------------------- where a constant stands that a precision has no number for
