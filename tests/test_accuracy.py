@@ -74,6 +74,8 @@ def test_tails_keep_all_their_digits(name, order):
     ("digamma(x)", 1e300, lambda x: mpmath.digamma(x)),
     ("polygamma(100, x)", 2511.0, lambda x: mpmath.psi(100, x)), ("polygamma(60, x)", 6.8e5, lambda x: mpmath.psi(60, x)),
     ("polygamma(140, x)", 3e3, lambda x: mpmath.psi(140, x)), ("polygamma(60, x)", 0.01, lambda x: mpmath.psi(60, x)),
+    ("dlog_bessel_k(x, 2, 2, 0)", 1e10, lambda x: mpmath.psi(1, x)),
+    ("dlog_bessel_i(x, 2, 2, 0)", 1e13, lambda x: -mpmath.psi(1, x + 1)),
     ("gauss(x)", 25.03, lambda x: mpmath.exp(-x * x))])
 @pytest.mark.parametrize("back_end", ["reference", "native"])
 def test_values_of_special_functions(text, at, truth, back_end):

@@ -21,8 +21,6 @@ EXPONENT = 45.0
 """Integrands are summed to where they have fallen by exp(−EXPONENT)."""
 LONGEST = 700.0
 """Lengths in t that are not exceeded."""
-LARGEST = 1e30
-"""Orders from which on derivatives of the logarithm after the first are lost in rounding errors."""
 LARGE = 1000.0
 """Orders from which on ((ν + √(ν² + x²))/x)**ν may be out of range where the function is not."""
 
@@ -57,51 +55,52 @@ class Saddle:
         return op.min(op.min(curved, (EXPONENT + spread) / (2 * self.order)), op.min(self.top, LONGEST))
 
 
-def k_moment(m: int, n: int, saddle: Saddle, mean: Any, centre: Any) -> Any:
-    """Half the integral of (t − mean)**m·(centre + u·(1 − cosh(t)))**n over all t, u = min(x, 1), with the integrand of K over
-    its largest value."""
+def k_moment(m: int, n: int, saddle: Saddle, of: str, start: Any, above: Any) -> Any:
+    """Half the integral of (t − top + start)**m·cⁿ over all t, u = min(x, 1), with the integrand of K over its largest value; of
+    K, c is above + u·(1 − cosh(t)), and of its logarithm, above + u·(cosh(top) − cosh(t))."""
     op, order, x, top = saddle.op, saddle.order, saddle.x, saddle.top
     widest = saddle if n == 0 else Saddle(order + n, x, op)
-    above = widest.width_above() + (widest.top - top)
-    angle = op.asinh((above + saddle.width_below()) / FLAT)
+    reach = widest.width_above() + (widest.top - top)
+    angle = op.asinh((reach + saddle.width_below()) / FLAT)
     gap = x * (x / (saddle.root + order))
 
-    def term(y: Any, weight: Any, angle: Any, above: Any, top: Any, order: Any, gap: Any, mean: Any, centre: Any,
-             u: Any) -> Any:
-        v = above - FLAT * op.sinh(angle * y)
-        t, half = top + v, op.sinh(v / 2)
-        right, left = (op.pown(t - mean, m), op.pown(t + mean, m) * (-1.0) ** m) if m else (1.0, 1.0)
-        both = (right + left) + left * op.expm1(-2 * order * t)
-        rise = op.sinh(t / 2)
+    def term(y: Any, weight: Any, angle: Any, reach: Any, top: Any, order: Any, gap: Any, start: Any, above: Any, u: Any) -> Any:
+        v = reach - FLAT * op.sinh(angle * y)
+        half = op.sinh(v / 2)
+        right, left = (op.pown(v + start, m), op.pown(v + (2 * top - start), m) * (-1.0) ** m) if m else (1.0, 1.0)
+        less = -2 * order * (top + v)
+        both = op.select(less < -1, right + left * op.exp(less), (right + left) + left * op.expm1(less))
         fallen = op.exp(-(2 * gap * half * half + order * beyond_linear(v, op)))
         found = weight * op.cosh(angle * y) * fallen * both
-        return found * op.pown(centre - 2 * u * rise * rise, n) if n else found
-    total = op.table_sum(f"bessel_k_{m}_{n}", gauss_legendre(NODES), term, angle, above, top, order, gap, mean, centre,
-                         saddle.unit, cancels="Bessel functions")
+        rise = op.sinh((top + v) / 2)
+        risen = rise * rise if of == "k" else op.sinh(top + v / 2) * half
+        return found * op.pown(above - 2 * u * risen, n) if n else found
+    total = op.table_sum(f"bessel_{of if n else 'k'}_{m}_{n}", gauss_legendre(NODES), term, angle, reach, top, order, gap, start,
+                         above, saddle.unit, cancels="Bessel functions")
     return total * angle * (FLAT / 2)
 
 
 def k(scaled: bool, m: int, n: int, nu: Any, x: Any, op: Any) -> Any:
     """K, m times by ν and n times by x; `scaled`, of exp(x)·K."""
     saddle, zero = inside(nu, x, op)
-    moment = k_moment(m, n, saddle, zero, zero if scaled else -saddle.unit)
+    moment = k_moment(m, n, saddle, "k", saddle.top, zero if scaled else -saddle.unit)
     return at_ends(m, n, moment * saddle.exponential(scaled, saddle.order), 0.0, nu, x, saddle)
 
 
 def log_k(m: int, n: int, nu: Any, x: Any, op: Any) -> Any:
     """log(K), m times by ν and n times by x."""
     saddle, zero = inside(nu, x, op)
-    total = k_moment(0, 0, saddle, zero, zero)
+    total = k_moment(0, 0, saddle, "k", zero, zero)
     if m + n == 0:
         value = op.log(total) + (saddle.order * saddle.top - saddle.root)
         return at_ends(0, 0, value, -math.inf, nu, x, saddle)
-    mean = k_moment(1, 0, saddle, zero, zero) / total if m else zero
-    centre = k_moment(0, 1, saddle, zero, zero) / total if n else zero
     if m + n == 1:
-        value = mean if m else centre - saddle.unit
+        value = k_moment(m, n, saddle, "k", saddle.top, -saddle.unit) / total
     else:
-        value = cumulant(m, n, lambda i, j: k_moment(i, j, saddle, mean, -centre) / total if i + j > 1 else None)
-        value = op.select(saddle.order < LARGEST, value, math.nan)   # whose rounding errors are larger than it
+        near = op.select(saddle.order < 1, saddle.top, 0)          # the mean of t is close to 0, or to top
+        start = near - k_moment(1, 0, saddle, "k", near, zero) / total if m else zero
+        above = -(k_moment(0, 1, saddle, "log_k", zero, zero) / total) if n else zero
+        value = cumulant(m, n, lambda i, j: k_moment(i, j, saddle, "log_k", start, above) / total if i + j > 1 else None)
     return at_ends(m, n, value, -1.0 if (m, n) == (0, 1) else 0.0, nu, x, saddle)
 
 

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from adcli.lang.formulas.bessel import EXPONENT, Saddle, cumulant
-from adcli.lang.formulas.elementary import Complex, times
+from adcli.lang.formulas.elementary import Complex, polynomial, times
 
 NODES = tuple(((k + 0.5) / 40,) for k in range(40))
 """Of the midpoint rule from 0 to 1, which is exact to the last digit for such functions."""
@@ -24,26 +24,25 @@ TERMS = 10
 LARGEST = 1e30
 """Orders beyond which factors that are polynomials in them stay what they are."""
 
+
 @cache
 def higher_orders(n: int) -> tuple[tuple[int, ...], ...]:
     """The polynomials c in ν, from the constant on, with which the n-th derivative of I by x is a sum of c·I_(ν + j)/xⁿ⁻ʲ."""
     if n == 0:
         return ((1,),)
     found = [[0] * (n + 1) for _ in range(n + 1)]
-    for j, polynomial in enumerate(higher_orders(n - 1)):
-        for k, c in enumerate(polynomial):
+    for j, coefficients in enumerate(higher_orders(n - 1)):
+        for k, c in enumerate(coefficients):
             found[j][k] += (2 * j - n + 1) * c
             found[j][k + 1] += c
             found[j + 1][k] += c
     return tuple(map(tuple, found))
 
 
-def at(polynomial: Sequence[float], i: int, nu: Any) -> Any:
-    """The i-th derivative of a polynomial."""
-    value = 0.0
-    for k in reversed(range(i, len(polynomial))):
-        value = value * nu + math.perm(k, i) * polynomial[k]
-    return value
+def derived(coefficients: Sequence[float], i: int, nu: Any) -> Any:
+    """The i-th derivative of a polynomial with coefficients of rising powers."""
+    slopes = [math.perm(k, i) * c for k, c in enumerate(coefficients)][i:]
+    return polynomial(slopes, nu) if slopes else 0.0
 
 
 def powers(z: Complex, n: int) -> list[Complex]:
@@ -75,14 +74,14 @@ class BesselContour:
         found = [[self.nu * 0.0 for _ in range(n + 1)] for _ in range(m + 1)]
         for k in range(n + 1) if scaled else (n,):
             less = self.op.pown(-self.unit, n - k) * math.comb(n, k) if k < n else 1.0
-            for j, polynomial in enumerate(higher_orders(k)):
+            for j, coefficients in enumerate(higher_orders(k)):
                 for i in range(m + 1):
-                    found[i][j] = found[i][j] + less * self.op.pown(ratio, k - j) * at(polynomial, i, order)
+                    found[i][j] = found[i][j] + less * self.op.pown(ratio, k - j) * derived(coefficients, i, order)
         return found
 
-    def moment(self, name: str, m: int, n: int, mean: Any, centre: Any, near: list[list[Any]], far: bool = True) -> Any:
-        """Of (mean − t)**m·F, where F is a sum with the factors `near`, or beyond NEAR with `far` (cosh(t) − 1 − centre)ⁿ,
-        times min(x, 1)ⁿ."""
+    def moment(self, name: str, m: int, n: int, start: Any, above: Any, near: list[list[Any]], far: bool = True) -> Any:
+        """Of (t₀ − t − start)**m·F, where F is a sum with the factors `near`, or beyond NEAR with `far`
+        (cosh(t) − cosh(t₀) + above/x)ⁿ, times min(x, 1)ⁿ."""
         op, counts = self.op, [len(row) for row in near]
 
         def term(y: Any, width: Any, rising: Any, x: Any, fallen: Any, nu: Any, start: Any, unit: Any, above: Any,
@@ -110,7 +109,7 @@ class BesselContour:
                 total = op.select(x < NEAR, total[0], beyond[0]), op.select(x < NEAR, total[1], beyond[1])
             return times(density, total)[0]
         total = op.table_sum(f"bessel_i_{name}_{m}_{n}", NODES, term, self.width, self.rising, self.x, self.fallen, self.nu,
-                             self.saddle.top - mean, self.unit, self.rest - centre, *[c for row in near for c in row],
+                             start, self.unit, above, *[c for row in near for c in row],
                              cancels="Bessel functions")
         return total * self.width * (2 / math.pi / len(NODES))
 
@@ -131,8 +130,7 @@ def contour(nu: Any, x: Any, op: Any) -> BesselContour:
 def i(scaled: bool, m: int, n: int, nu: Any, x: Any, op: Any) -> Any:
     """I, m times by ν and n times by x; `scaled`, of exp(−x)·I."""
     along = contour(nu, x, op)
-    zero = along.nu * 0.0
-    moment = along.moment("scaled" if scaled else "plain", m, n, zero, zero, along.by_argument(m, n, scaled), scaled)
+    moment = along.moment("scaled" if scaled else "plain", m, n, along.saddle.top, along.rest, along.by_argument(m, n, scaled), scaled)
     size = along.saddle.exponential(scaled, along.nu, -1)
     far = 0.0 if scaled else math.nan if m else math.inf
     return along.at_ends(n, op.select(size == 0, 0, size * moment), at_0(scaled, m, n, nu, op), far, nu, x)
@@ -141,29 +139,30 @@ def i(scaled: bool, m: int, n: int, nu: Any, x: Any, op: Any) -> Any:
 def log_i(m: int, n: int, nu: Any, x: Any, op: Any) -> Any:
     """log(I), m times by ν and n times by x. Below NEAR, those by x are of ν·log(x) and of log(I/x**ν)."""
     along = contour(nu, x, op)
-    zero, ratio = along.nu * 0.0, along.unit / along.x
+    zero, ratio, top = along.nu * 0.0, along.unit / along.x, along.saddle.top
 
-    def moment(i: int, j: int, mean: Any, centre: Any) -> Any:
+    def moment(i: int, j: int, start: Any, above: Any) -> Any:
         near = [[c[0] * op.pown(ratio, j - k) for k, c in enumerate(higher_orders(j))]]
-        return along.moment("log", i, j, mean, centre, near)
+        return along.moment("log", i, j, start, above, near)
     total = moment(0, 0, zero, zero)
     if m + n == 0:
         value = op.select(along.x < NEAR, near_log(along.nu, op.min(along.x, NEAR), op),
-                          op.log(total) + (along.rest + along.x - along.nu * along.saddle.top))
+                          op.log(total) + (along.rest + along.x - along.nu * top))
     elif (m, n) == (1, 0):
-        value = moment(1, 0, zero, zero) / total
+        value = moment(1, 0, top, zero) / total
+    elif (m, n) == (0, 1):
+        value = moment(0, 1, top, along.rest) / total + op.select(along.x < NEAR, 0, along.unit)
     else:
-        mean = -(moment(1, 0, zero, zero) / total) if m else zero
-        first = moment(0, 1, zero, zero) / total if n else zero
-        centre = op.select(along.x < NEAR, 0, first * along.x / along.unit)
-        rest = op.select(along.x < NEAR, first, 0)
+        start = moment(1, 0, zero, zero) / total if m else zero
+        rest = moment(0, 1, zero, zero) / total if n else zero
+        above, rest = -(rest * along.x / along.unit), op.select(along.x < NEAR, rest, 0)
 
         def found(i: int, j: int) -> Any:
-            return None if (i, j) == (1, 0) else rest if (i, j) == (0, 1) else moment(i, j, mean, centre) / total
-        value = first + op.select(along.x < NEAR, 0, along.unit) if (m, n) == (0, 1) else cumulant(m, n, found)
-        if n and m < 2:
-            power = (-1.0) ** (n - 1) * math.factorial(n - 1) * op.pown(ratio, n)
-            value = value + op.select(along.x < NEAR, power if m else along.nu * power, 0)
+            return None if (i, j) == (1, 0) else rest if (i, j) == (0, 1) else moment(i, j, start, above) / total
+        value = cumulant(m, n, found)
+    if n and m < 2:
+        power = (-1.0) ** (n - 1) * math.factorial(n - 1) * op.pown(ratio, n)
+        value = value + op.select(along.x < NEAR, power if m else along.nu * power, 0)
     return along.at_ends(n, value, log_at_0(m, n, nu, op), math.inf if m + n == 0 else 1.0 if (m, n) == (0, 1) else 0.0, nu, x)
 
 
