@@ -49,8 +49,9 @@ from session_seed import drawn, fewer, session_seed
 
 STATIC = {"pown": [(-3,), (-1,), (0,), (1,), (2,), (7,), (65,)], "polygamma": [(0,), (1,), (2,)],
           "dpow": [*itertools.product(range(3), repeat=2)], "dxlogy": [(0,), (1,), (2,), (3,)],
-          "derfcx": [(0,), (1,), (2,), (3,)], **{name: orders(name, (0, 1) if name.startswith("dlog") else (0, 1, 2)) for name in DERIVATIVES}}
-"""The constants of operations that have some. Fourth derivatives of logarithms of Bessel functions are lost to rounding near 0."""
+          "derfcx": [(0,), (1,), (2,), (3,)],
+          **{name: orders(name, (0, 1) if name.startswith("dlog") else (0, 1, 2)) for name in DERIVATIVES}}
+"""The constants of operations that have some. Near 0, fourth derivatives of logarithms of Bessel functions are lost."""
 FEW = [0.0, -0.0, 1.0, -2.0, 1e300, -math.inf, math.nan]
 MOST = 100
 COMPOSED = 12

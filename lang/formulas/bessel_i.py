@@ -130,7 +130,8 @@ def contour(nu: Any, x: Any, op: Any) -> BesselContour:
 def i(scaled: bool, m: int, n: int, nu: Any, x: Any, op: Any) -> Any:
     """I, m times by ν and n times by x; `scaled`, of exp(−x)·I."""
     along = contour(nu, x, op)
-    moment = along.moment("scaled" if scaled else "plain", m, n, along.saddle.top, along.rest, along.by_argument(m, n, scaled), scaled)
+    factors = along.by_argument(m, n, scaled)
+    moment = along.moment("scaled" if scaled else "plain", m, n, along.saddle.top, along.rest, factors, scaled)
     size = along.saddle.exponential(scaled, along.nu, -1)
     far = 0.0 if scaled else math.nan if m else math.inf
     return along.at_ends(n, op.select(size == 0, 0, size * moment), at_0(scaled, m, n, nu, op), far, nu, x)

@@ -81,7 +81,8 @@ def lkj(k: int, eta: float) -> float:
 
 
 @pytest.mark.parametrize(("call", "at", "want"), [
-    ("dirichlet_lpdf(x, y)", {"x": [0.2, 0.5, 0.3], "y": [1.5, 2.0, 0.75]}, stats.dirichlet([1.5, 2, 0.75]).logpdf([0.2, 0.5, 0.3])),
+    ("dirichlet_lpdf(x, y)", {"x": [0.2, 0.5, 0.3], "y": [1.5, 2.0, 0.75]},
+     stats.dirichlet([1.5, 2, 0.75]).logpdf([0.2, 0.5, 0.3])),
     ("multi_normal_cholesky_lpdf(x, y, A)", {"x": [1.0, 2.0, 3.0], "y": [0.0, 0.5, 1.0], "A": L},
      stats.multivariate_normal([0, 0.5, 1], 2 * R).logpdf([1, 2, 3])),
     *[("lkj_corr_lpdf(A, eta)", {"A": R[:k, :k], "eta": eta}, lkj(k, eta)) for k in (1, 2, 3) for eta in (1.0, 2.5)],
