@@ -10,16 +10,18 @@ code; functions of the data alone are computed once.
 from __future__ import annotations
 
 import math
+import pickle
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from adcli.api.scientific import constants
+from adcli.answers.array_calls import real_array
+from adcli.api.scientific import by_name, constant, constants
 from adcli.codegen.builtins.direct import Quick, never
 from adcli.codegen.nests.staging import staged
 from adcli.input.constraints import HOLDS
@@ -27,7 +29,7 @@ from adcli.input.points import unknown_name
 from adcli.lang.ir import Atom, Param, Program, Result, Values, shape_of, substitute
 from adcli.lang.ir.affine import affine, substituted, text
 from adcli.lang.ir.build import Builder
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.notation import number
 from adcli.lang.lower.frontend import parse
@@ -84,7 +86,7 @@ class Parameter(NamedTuple):
             return (f"{number(low)} + {number(high - low)}*sigmoid({u})",
                     f"{number(math.log(high - low))} - softplus({u}) - softplus(-{u})")
         if math.isfinite(low):
-            return f"{number(low)} + exp({u})", u
+            return f"{number(low)} + exp({u})" if low else f"exp({u})", u
         return (f"{number(high)} - exp({u})", u) if math.isfinite(high) else (u, "")
 
     def statements(self, mark: str, vector: str, extents: Sequence[str], rows: bool) -> str:
@@ -108,9 +110,11 @@ class Parameter(NamedTuple):
 
     def outer(self, given: Any) -> Vector:
         """The components of a value, which lies inside of its range or satisfies its constraint."""
-        x, (low, high), kind = np.asarray(given, float), self.param.ends, self.param.constraint
+        x, (low, high), kind = np.asarray(constant(self.param, given), float), self.param.ends, self.param.constraint
+        if x.shape != self.shape:
+            raise AdError(f"the value of '{self.param.name}' has shape {x.shape}, and its shape is {self.shape}")
         inside = HOLDS[kind](x) & (x > 0).all(-1) if kind == "simplex" else HOLDS[kind](x) if kind else (low < x) & (x < high)
-        if x.shape != self.shape or not inside.all():
+        if not inside.all():
             within = kind or f"its range, {low} to {high}"
             raise AdError(f"'{self.param.name}' has a value that is not inside of {within}")
         if kind == "ordered":
@@ -135,6 +139,7 @@ class LogDensity:
                  data: Values) -> None:
         self.names = [name for p in parameters for name in p.names()]
         self.dim, self._parameters, self._function = len(self.names), parameters, function
+        self._made_of: tuple[Any, ...] = ()
         self._data = {**data, **{p.param.name: np.zeros(p.shape) for p in parameters if p.shape}}
         made, self._u = of_one_vector(program, parameters)
         plain = function(made)
@@ -150,16 +155,31 @@ class LogDensity:
 
     def _called(self, u: Any) -> dict[str, Any]:
         """Results of a general call, after which there may be a quick one."""
-        found: dict[str, Any] = self._both({**self._data, self._u: np.asarray(u, float)})
+        found: dict[str, Any] = self._both({**self._data, self._u: self._vector(u)})
         self._quick = self._both._numbers or never
         return found
 
     def value(self, u: Any) -> float:
-        (found,) = self._value({**self._data, self._u: np.asarray(u, float)}).values()
+        (found,) = self._value({**self._data, self._u: self._vector(u)}).values()
         return -math.inf if math.isnan(found) else float(found)
 
+    def _vector(self, u: Any, several: bool = False) -> Vector:
+        x = real_array("the vector", u)
+        if x.shape[-1:] != (self.dim,) or (len(x.shape) > 1 and not several):
+            raise AdError(f"the vector has shape {x.shape}, and the density {plural(self.dim, 'component')}",
+                          help=f"its shape is ({self.dim},), and `names` are its components")
+        return x
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restored, (self._packed,)
+
+    @cached_property
+    def _packed(self) -> bytes:
+        function, program, *rest = self._made_of
+        return pickle.dumps((function(program), *rest))
+
     def unpack(self, u: Any) -> dict[str, Any]:
-        u = np.asarray(u, float)
+        u = self._vector(u, several=True)
         found = self._unpacked({"u": u.reshape(-1, self.dim)}).values()
         return {p.param.name: x.reshape((*u.shape[:-1], *p.shape))[()] for p, x in zip(self._parameters, found, strict=True)}
 
@@ -170,6 +190,9 @@ class LogDensity:
 
     def pack(self, point: Values) -> Vector:
         """AdError for a value on or outside of its bounds."""
+        for p in self._parameters:
+            if p.param.name not in point:
+                raise AdError(f"no value for {p.param.name}")
         return np.concatenate([p.outer(point[p.param.name]) for p in self._parameters])
 
     def jax(self) -> Callable[[Any], Any]:
@@ -267,30 +290,43 @@ def with_soundness(program: Program) -> Program:
 def log_density(function: Maker, program: Program, of: Sequence[str] | None,
                 start: Values | None, data: Values) -> LogDensity:
     """See `Function.logdensity`."""
-    program = chosen(program, of)
+    whole, program = program, chosen(program, of)
     if len(program.results) != 1 or shape_of(program.results[0].atom):
         names = ", ".join(r.name for r in program.results)
         raise AdError(f"a log density is one number, and the outputs are {names}", help="choose one: logdensity(of='lp', …)")
-    known, begin = [p.name for p in program.params], start or {}
+    known, begin = [p.name for p in program.params], by_name(start)
     for name in (*data, *begin):
         if name not in known:
             raise unknown_name("input", name, known)
+        if name in data and name in begin:
+            raise AdError(f"input '{name}' is given twice")
     inputs = moved_inputs(program, None, data)
     if not inputs:
         raise AdError("every input is given, and no parameter is left", help="leave out what is to be sampled")
     sizes, parameters, place = sizes_of(program, {**data, **begin}), list[Parameter](), 0
     for p in (program.param(name) for name in inputs):
+        if p.ends[0] == p.ends[1]:
+            raise AdError(f"'{p.name}' has no room between its bounds", help=f"give its value: logdensity({p.name}={p.low!r})")
         parameters.append(Parameter(p, shape(p, sizes), place))
         place += parameters[-1].length
     if not place:
         raise AdError("the parameters have no component", help="a simplex of one element is [1]")
-    fixed = constants(program, inputs, data)
+    fixed = constants(program, inputs, data, "logdensity")
     first, rest = staged(program, fixed)
     made = LogDensity(function, rest, parameters, {**fixed, **(function(first)(fixed) if first.results else {})})
     for each in parameters:
         if each.param.name in begin:
             made.start[each.place:each.place + each.length] = each.outer(begin[each.param.name])
+    made._made_of = function, whole, of, dict(begin), {name: fixed[name] for name in data}
     return made
+
+
+@lru_cache(maxsize=8)
+def restored(packed: bytes) -> LogDensity:
+    """A log density that travelled, made once for all the times that a pool of processes sends it."""
+    function, of, start, data = pickle.loads(packed)
+    found: LogDensity = function.logdensity(of, start, **data)
+    return found
 
 
 def sizes_of(program: Program, given: Values) -> dict[str, int]:

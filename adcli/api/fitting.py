@@ -15,6 +15,7 @@ from adcli.fit.notes import explained, not_finite_at, not_smooth, notes
 from adcli.fit.objective import (
     RowLoss,
     apart,
+    compared_outputs,
     computed,
     cost_of,
     expression,
@@ -106,12 +107,13 @@ def fit(program: Program, kept: Tasks, request: FitRequest) -> OptimizeResult:
     except ImportError:
         raise missing("a fit", "scipy") from None
     request.require_sense()
-    program = chosen(program, request.of)
-    observed, sigmas = request.by_output([r.name for r in program.results])
-    program = chosen(program, list(observed))
     cost = cost_of(request.loss, request.prior)
     given, links = begins_of(request.params, program)
     program = linked(program, links)
+    cost = cost and cost.naming(program, lambda: columns_of(request.data))
+    program = compared_outputs(program, request.of, cost)
+    observed, sigmas = request.by_output([r.name for r in program.results])
+    program = chosen(program, list(observed))
     begins = (cost.parameters if cost else parameters)(program, given, lambda: [*columns_of(request.data), *request.at])
     program = with_inputs(program, begins)
     absolute = request.is_absolute(any(s is not None for s in sigmas.values()), cost)

@@ -83,10 +83,7 @@ def row(jacobian: Any) -> Vector:
 def starts(program: Program, inputs: Sequence[str], start: Values | None) -> dict[str, Any]:
     """The inputs of the vector where it starts, from which tensors have their shapes; shapes that are declared are known."""
     from adcli.input.arrays import conformed
-    if start is not None and not hasattr(start, "keys"):   # a Series of pandas has names, and is no Mapping
-        raise AdError(f"start has values by name, and is no {type(start).__name__}",
-                      help="give a dictionary from the names of inputs to their values")
-    found = {}
+    start, found = by_name(start) if start is not None else None, {}
     for p in (p for p in program.params if p.name in inputs):
         extents = [x.number for x in p.var.shape]
         if start is not None and p.name in start:
@@ -100,6 +97,14 @@ def starts(program: Program, inputs: Sequence[str], start: Values | None) -> dic
     return found
 
 
+def by_name(start: Values | None) -> Values:
+    """The values of a start. AdError where they have no names."""
+    if start is not None and not hasattr(start, "keys"):   # a Series of pandas has names, and is no Mapping
+        raise AdError(f"start has values by name, and is no {type(start).__name__}",
+                      help="give a dictionary from the names of inputs to their values")
+    return {} if start is None else start
+
+
 def others(program: Program, inputs: Sequence[str], start: Values | None) -> dict[str, Any]:
     """Values in a start for inputs outside the vector. AdError for names of no input."""
     known = [p.name for p in program.params]
@@ -110,13 +115,13 @@ def others(program: Program, inputs: Sequence[str], start: Values | None) -> dic
     return found
 
 
-def constants(program: Program, inputs: Sequence[str], fixed: Values) -> dict[str, Any]:
+def constants(program: Program, inputs: Sequence[str], fixed: Values, call: str = "scipy") -> dict[str, Any]:
     """The values of the other inputs; arrays are copies, as the functions outlive the call that they were given in."""
     rest = [p for p in program.params if p.name not in inputs]
     missing = [p for p in rest if p.default is None and p.name not in fixed]
     if missing:
         first = missing[0]
-        example = f"scipy({first.name}={'…' if first.var.shape else 1})"
+        example = f"{call}({first.name}={'…' if first.var.shape else 1})"
         raise AdError(f"no value for {', '.join(p.name for p in missing)}",
                       help=f"fix it: {example}" if first.var.integer else f"name it in order, or fix it: {example}")
     found = {p.name: constant(p, fixed.get(p.name, p.default or 0.0)) for p in rest}

@@ -16,7 +16,7 @@ from adcli.fit.data import Begin, Comparison, Observations, parameters, places_a
 from adcli.fit.fit import Fit, Fitted, planned
 from adcli.fit.inference import COVERAGE, KINDS, comparison, intervals, predicted_table, predictions, require_predictable, rival
 from adcli.fit.notes import connected, explained, is_gauge, not_finite_at, not_smooth, notes
-from adcli.fit.objective import RowLoss, apart, cost_of, linked, require_scatter, with_inputs
+from adcli.fit.objective import RowLoss, apart, compared_outputs, cost_of, linked, require_scatter, with_inputs
 from adcli.fit.observed import EVALUATIONS, FitOptions, GivenTables, fixed_inputs, grid, no_target, observations
 from adcli.fit.summary import FORMATS, Answered, written
 from adcli.input.points import names_in, ranks, unknown_name
@@ -31,7 +31,6 @@ from adcli.numerics.losses import LOSSES, Loss
 from adcli.output.streams import packed_destination, say, write_points
 from adcli.propagate.coverage import probability
 from adcli.tables.streams import BadTable
-from adcli.task.derive import chosen
 from adcli.task.request import Request
 from adcli.task.rules import require_fit
 from adcli.task.tasks import Task, prepared
@@ -142,10 +141,13 @@ def posed(options: FitOptions, source: Source, tables: GivenTables,
           first: Mapping[str, Begin] = MappingProxyType({})) -> PosedFit:
     """The fit of the program with this text. What has no start has that of the `first` of several models. BadTable where a row is
     bad."""
-    program = read = chosen(parse_source(source), options.outputs)
+    program = read = parse_source(source)
     cost = cost_of(options.loss, options.prior)
     text, links = apart(options.params)
     program = linked(program, {n: e for n, e in links.items() if not options.against or any(p.name == n for p in program.params)})
+    cost = cost and cost.naming(program, tables.columns)
+    as_read = program is read
+    program = read = compared_outputs(program, options.outputs, cost)
     given = None if options.params is None else starts(text or "", ranks(program.params))
     if given is None and (at := {*chain.from_iterable(map(names_in, options.at))}):
         given = {p.name: None for p in program.params if not p.active and not p.var.integer and p.name not in at}
@@ -163,7 +165,7 @@ def posed(options: FitOptions, source: Source, tables: GivenTables,
     wanted = [Comparison(v, v) for v in outputs] if options.y is None else targets(options.y, outputs)
     absolute = absolute_sigma(options, wanted, cost)
     request = Request("jacobian", source, [t.output for t in wanted], list(begins), fast=options.fast_math, zeros=True)
-    task = prepared(request, options, None if program is read else program)
+    task = prepared(request, options, None if as_read and program is read else program)
     reporter = Reporter(task, options, options.jobs)
     reporter.begin()
     try:

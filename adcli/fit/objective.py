@@ -25,11 +25,12 @@ from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.errors import AdError, Source, nearest
 from adcli.lang.ir.names import Names, composed
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.activity import with_outputs
 from adcli.numerics.least_squares import Residuals, Start
 from adcli.numerics.levenberg import LocalModel
 from adcli.numerics.losses import LOSSES, Loss, Matrix
 from adcli.numerics.vectors import Vector
-from adcli.task.derive import DerivedProgram
+from adcli.task.derive import DerivedProgram, chosen
 from adcli.task.request import Request
 from adcli.task.tasks import Task
 
@@ -152,15 +153,28 @@ def require_scatter(cost: RowLoss, known: bool) -> None:
 
 
 class RowLoss(NamedTuple):
-    """An objective other than the squares of residuals: the expression of a loss, that of log priors."""
+    """An objective other than the squares of residuals: the expression of a loss, that of log priors, and the program with the
+    outputs that the loss names."""
 
     loss: str
     prior: str | None
+    outputs: Program | None = None
+
+    @property
+    def named(self) -> list[str]:
+        """The outputs of the program that the loss names."""
+        return [r.name for r in self.outputs.results] if self.outputs else []
 
     @property
     def names(self) -> list[str]:
-        """The names in the loss that are not its words."""
-        return [p.name for p in expression(self.loss, "--loss").params if p.name not in WORDS]
+        """The names in the loss that are neither its words nor outputs."""
+        return [p.name for p in expression(self.loss, "--loss").params if p.name not in (*WORDS, *self.named)]
+
+    def naming(self, program: Program, columns: Callable[[], Collection[str]]) -> RowLoss:
+        """The loss with the outputs of a program that it names; a name that is a column, too, is that."""
+        found = [r.name for r in program.results if r.name in self.names]
+        found = [name for name in found if name not in columns()]
+        return self._replace(outputs=with_outputs(program, found)) if found else self
 
     @property
     def certain(self) -> list[str]:
@@ -177,6 +191,12 @@ class RowLoss(NamedTuple):
         return found
 
 
+def compared_outputs(program: Program, of: Sequence[str] | None, cost: RowLoss | None) -> Program:
+    """The program with the outputs in `of`, by default those that the loss does not name, if there are any."""
+    rest = [r.name for r in program.results if r.name not in cost.named] if cost and cost.named else []
+    return chosen(program, rest if of is None and rest else of)
+
+
 def with_inputs(program: Program, names: Iterable[str]) -> Program:
     """The program with further inputs of these names, which it does not use."""
     known = {p.name for p in program.params}
@@ -184,7 +204,7 @@ def with_inputs(program: Program, names: Iterable[str]) -> Program:
     return replace(program, params=(*program.params, *more)) if more else program
 
 
-def loss_program(model: Program, text: str) -> tuple[Program, list[tuple[str, str]]]:
+def loss_program(model: Program, cost: RowLoss) -> tuple[Program, list[tuple[str, str]]]:
     """The sum of the weighted losses of the outputs as a program, whose last input is the weight; for each output the names of
     the inputs for what it is compared with and for the factor of its residual."""
     names, b, params = Names.of(model), Builder(), list(model.params)
@@ -195,12 +215,17 @@ def loss_program(model: Program, text: str) -> tuple[Program, list[tuple[str, st
         return b.expr(params[-1].var)
 
     known: dict[str, Atom] = {p.name: p.var for p in model.params}
+    if cost.outputs:
+        at: dict[Atom, Atom] = {p.var: known[p.name] for p in cost.outputs.params}
+        made = {out for q in model.equations for out in q.outs}   # the model may be of the same program
+        b.equations.extend(q.substituted(at) for q in cost.outputs.equations if made.isdisjoint(q.outs))
+        known |= {r.name: at.get(r.atom, r.atom) for r in cost.outputs.results}
     total, pairs = b.expr(Lit(0.0)), []
     for r in model.results:
         y, factor = added(f"observed_{r.name}"), added(f"factor_{r.name}")
         pairs.append((params[-2].name, params[-1].name))
         of = dict(zip(WORDS, (r.atom, y.atom, ((b.expr(r.atom) - y) * factor).atom), strict=True)) | known
-        e = expression(text, "--loss")
+        e = expression(cost.loss, "--loss")
         env: dict[Atom, Atom] = {p.var: of[p.name] for p in e.params}
         b.equations.extend(q.substituted(env) for q in e.equations)
         total = total + b.expr(env.get(e.results[0].atom, e.results[0].atom))
@@ -357,7 +382,7 @@ def objective(model: Program, cost: RowLoss, places: Values, o: Observations, jo
     """The objective of a fit."""
     if o.places is None or has_tensors(model):
         raise AdError("a loss of one's own, and priors, are for programs of numbers")
-    rows, (program, pairs) = len(o.places.rows), loss_program(with_inputs(model, cost.names), cost.loss)
+    rows, (program, pairs) = len(o.places.rows), loss_program(with_inputs(model, cost.names), cost)
     columns = {**o.inputs, program.params[-1].name: 1.0 if o.weights is None else o.weights}
     for (y, factor), observed, sigma in zip(pairs, o.observed, o.sigmas, strict=True):
         columns |= {y: observed, factor: 1.0 if sigma is None else 1 / sigma}

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,10 @@ def test_what_is_no_number_has_no_density() -> None:
     ("input x; lp = x", {"x": 1}, "no parameter is left"),
     ("input z(C), y; lp +=! z(c)*y", {"y": 1}, "the shape of 'z' is not known"),
     ("input x, y; lp = x*y", {"w": 1}, "no input 'w'"),
+    ("input x, y; lp = x*y", {"start": {"y": 2}, "y": 1}, "input 'y' is given twice"),
+    ("input x, y; lp = x*y", {"start": [2], "y": 1}, "start has values by name, and is no list"),
+    ("input x in [2, 2], y; lp = x*y", {"y": 1}, "'x' has no room between its bounds"),
+    ("input int32 n, x; lp = -x**n", {}, "logdensity(n=1)"),
     ("input p(K) in simplex, y(K); lp +=! p(k)*y(k)", {"y": [1.0]}, "the parameters have no component"),
     ("input z(C), y(C); z2(c) = z(c)*y(c)", {"y": [1.0]}, "a log density is one number")])
 def test_what_cannot_be_is_said(text: str, given: dict[str, Any], said: str) -> None:
@@ -113,6 +118,17 @@ def test_what_cannot_be_is_said(text: str, given: dict[str, Any], said: str) -> 
 def test_a_value_on_its_bound_has_no_component() -> None:
     with pytest.raises(AdError, match="'tau' has a value that is not inside of its range"):
         eight_schools().pack({"mu": 0, "tau": 0, "z": np.zeros(8)})
+
+
+def test_a_vector_of_another_length_is_refused_and_a_pool_takes_the_density() -> None:
+    d = eight_schools()
+    for of in (d, d.value, d.unpack, lambda u: d(np.zeros((2, 10)))):
+        with pytest.raises(AdError, match=r"the vector has shape .*, and the density 10 components"):
+            of(np.zeros(3))
+    with pytest.raises(AdError, match="no value for tau"):
+        d.pack({"mu": 0})
+    sent = pickle.dumps(d)
+    assert pickle.loads(sent) is pickle.loads(sent) and pickle.loads(sent).value(d.start) == d.value(d.start)
 
 
 @pytest.mark.parametrize("name, x", [("p", [0.0, 1.0]), ("p", [0.2, 0.2]), ("c", [1.0, 1.0])])

@@ -76,6 +76,20 @@ def test_a_scale_among_the_parameters_is_that_of_maximum_likelihood() -> None:
     assert found["cost"] == pytest.approx(3 * np.log(2 * np.pi * sd**2) + 3)
 
 
+def test_a_loss_may_name_other_outputs() -> None:
+    """A scatter that is an output is that of the expression in the loss; a column of the name goes before an output."""
+    written = fit("-e", "v = a + b*x", "--params", "a=1,b=1,c=1,d=0.1", "--loss", "-normal_lpdf(observed, predicted, c + d*x)")
+    model = ("-e", "v = a + b*x; sd = c + d*x; output v, sd", "--params", "a=1,b=1,c=1,d=0.1")
+    for loss, more in (("-normal_lpdf(observed, predicted, sd)", ()), ("-normal_lpdf(y, v, sd)", ("--of", "v"))):
+        assert numbers(fit(*model, "--loss", loss, *more)) == pytest.approx(numbers(written), rel=1e-9)
+    f = compile(model[1])
+    r = f.fit(DATA, y="y", params={"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.1}, loss="-normal_lpdf(observed, predicted, sd)")
+    assert list(r.x) == pytest.approx(numbers(written), rel=1e-9)
+    line = fit(*LINE, "--loss", "-normal_lpdf(observed, predicted, s)")
+    assert numbers(fit("-e", "v = a + b*x; s = 2*x; output v, s", "--of", "v", "--params", "a=1,b=1", "--loss",
+                       "-normal_lpdf(observed, predicted, s)")) == numbers(line)
+
+
 def test_a_posterior_of_a_line_is_the_conjugate_one() -> None:
     priors = ("--prior", "normal_lpdf(a, 3, 0.2)", "--prior", "normal_lpdf(b, 1, 0.5)")
     h = DESIGN.T @ (DESIGN / S[:, None]**2) + np.diag([25.0, 4.0])
