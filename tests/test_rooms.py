@@ -28,7 +28,7 @@ TESTED_AS = {
     "lang/syntax/test_parse.py": (
         "lang/syntax/actions", "lang/syntax/chain", "lang/syntax/constants", "lang/syntax/lalr", "lang/tree/nodes"),
     "lang/syntax/test_grammar.py": ("lang/syntax/tables",),
-    "lang/printing/test_printer.py": ("lang/ir/notation", "lang/printing/scalar_printer"),
+    "lang/printing/test_printer.py": ("lang/tree/notation", "lang/printing/scalar_printer"),
     "lang/simplify/test_mathematics.py": (
         "lang/simplify/contexts", "lang/simplify/rule_cases", "lang/simplify/rule_cases_tensors"),
     "lang/suggest/test_fixes.py": ("lang/syntax/foreign", "lang/syntax/mend"),

@@ -17,11 +17,11 @@ from adcli.lang.evaluate import FLOAT, Arithmetic, ValuesAt, every_value, read
 from adcli.lang.ir import DOMAIN, INDETERMINATE, LEVELS, POLE, SINGULAR, Atom, Equation, Lit, Program, Values, Var
 from adcli.lang.ir.affine import Affine, Index, value
 from adcli.lang.ir.errors import Note, Source
-from adcli.lang.ir.notation import ATOM, infix
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.operations.precision import PRECISIONS
 from adcli.lang.passes.status import Activity, activity, counts, is_of_constants
+from adcli.lang.tree.notation import ATOM, infix
 from adcli.output.layout import Row
 from adcli.output.numbers import Number, number_format, shortest
 from adcli.task.tasks import Task

@@ -31,11 +31,11 @@ from adcli.lang.ir.affine import affine, substituted, text
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.ir.names import Names
-from adcli.lang.ir.notation import number
 from adcli.lang.lower.frontend import parse
 from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.operations.elementwise import computed, every_element
 from adcli.lang.sizes.binding import bind
+from adcli.lang.tree.notation import number
 from adcli.numerics.vectors import Vector
 from adcli.solvers.functions import moved_inputs
 from adcli.task.derive import chosen

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from adcli.lang.ir.notation import ALIASES, MATRIX_CALLS, TENSOR_CALLS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.library import prelude
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
 from adcli.lang.syntax.scan import KEYWORDS, LOGICAL, scan
 from adcli.lang.tree.nodes import ELEMENTS, INTEGERS, Token
+from adcli.lang.tree.notation import ALIASES, MATRIX_CALLS, TENSOR_CALLS
 
 
 class TokenKind(NamedTuple):

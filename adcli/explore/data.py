@@ -35,7 +35,6 @@ from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Param, Program, Result, V
 from adcli.lang.ir.build import Builder, many
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.ir.names import name_table
-from adcli.lang.ir.notation import INFIX
 from adcli.lang.ir.primitives import select
 from adcli.lang.lower.frontend import parse_source
 from adcli.lang.operations.activity import inputs_to_differentiate, outputs_to_differentiate
@@ -45,6 +44,7 @@ from adcli.lang.operations.rule_programs import Rule, shared_rule, statics, stat
 from adcli.lang.simplify.mathematics import decided, mathematical
 from adcli.lang.simplify.simplify import prune
 from adcli.lang.sizes.binding import Sizes, counts, number
+from adcli.lang.tree.notation import INFIX
 from adcli.task.derive import chosen
 
 MOST_OPERATIONS = 10_000

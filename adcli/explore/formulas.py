@@ -16,11 +16,11 @@ from adcli.lang.analyse.trace import ADJOINT, TANGENT, VALUE
 from adcli.lang.ir import Atom, Equation, Lit, Program, has_tensors
 from adcli.lang.ir.errors import Source
 from adcli.lang.ir.names import name_table
-from adcli.lang.ir.notation import ATOM, Piece, constant, infix, number
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.printing.printer import writer_of
 from adcli.lang.printing.scalar_printer import ScalarWriter, names_in
 from adcli.lang.simplify.mathematics import decided
+from adcli.lang.tree.notation import ATOM, Piece, constant, infix, number
 
 OPEN, CLOSE = "\ue000", "\ue001"
 """Brackets around the place of a value in a formula; no program has these characters."""

@@ -16,9 +16,9 @@ from adcli.from_nl.segments import PASSED_OVER, NlModel, model
 from adcli.from_nl.terms import TermPool
 from adcli.lang.ir.errors import AdError, Note, Source, SourceOrigin, Span
 from adcli.lang.ir.names import Names
-from adcli.lang.ir.notation import number
 from adcli.lang.printing.format import TreeWriter
 from adcli.lang.tree.nodes import Node, Token
+from adcli.lang.tree.notation import number
 from adcli.readers.draft import number as constant
 
 __all__ = ["decode", "names", "read"]

@@ -11,9 +11,9 @@ from adcli.from_python.frame import OPERATIONS, TRUTHS, Make
 from adcli.from_python.functions import MatrixFunctions
 from adcli.from_python.values import Array, Defined, KnownDict, LibraryName, Method, Several, loose_of, of_variable, scalar
 from adcli.lang.ir.errors import alike
-from adcli.lang.ir.notation import ALIASES, MATRIX_CALLS, TENSOR_CALLS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.tree.nodes import Call, Node, Op, Token
+from adcli.lang.tree.notation import ALIASES, MATRIX_CALLS, TENSOR_CALLS
 from adcli.readers.draft import DraftFunction, DraftLine, Ref, Variable
 from adcli.readers.names import CHOSEN, NAMED, definition_of, renamed, row_of
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from adcli.lang.ir import Param
 from adcli.lang.ir.errors import AdError, Note, Source
-from adcli.lang.ir.notation import CONSTRAINTS
+from adcli.lang.tree.notation import CONSTRAINTS
 
 SUM_WITHIN = 1e-8
 """How far the sum of a simplex may be from 1, as in Stan."""

@@ -23,13 +23,13 @@ from lsprotocol.types import (
 
 from adcli.lang.ir import Param, Program
 from adcli.lang.ir.affine import shape_text
-from adcli.lang.ir.notation import CONSTRAINTS, MATRIX_CALLS, TENSOR_CALLS, constant
 from adcli.lang.lower import tensor_library
 from adcli.lang.lower.library import prelude
 from adcli.lang.printing.scalar_printer import range_text
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
 from adcli.lang.syntax.scan import KEYWORDS
 from adcli.lang.tree.nodes import Def, Typed
+from adcli.lang.tree.notation import CONSTRAINTS, MATRIX_CALLS, TENSOR_CALLS, constant
 from adcli.lsp.one_name import bounds, function_program, index_range, partials, program_by, shape_at, value_program
 from adcli.lsp.open_text import OpenText
 from adcli.lsp.scopes import CONSTANT, FUNCTION, GIVEN, INDEX, INPUT, KNOWN, PARAMETER, SIZE, Name

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Param, Primitive, Program, Result, Var
-from adcli.lang.ir.notation import ALIASES, ATOM, MATRIX_CALLS, TENSOR_CALLS, Piece, constant, infix
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import Meaning, meaning
 from adcli.lang.lower.frontend import parse
 from adcli.lang.lower.library import prelude
 from adcli.lang.operations.rule_programs import map_rule, status_rule
 from adcli.lang.simplify.mathematics import mathematical
+from adcli.lang.tree.notation import ALIASES, ATOM, MATRIX_CALLS, TENSOR_CALLS, Piece, constant, infix
 from adcli.manual.markdown import BREAK
 
 OF_MATRICES = "whole matrices (adcli help tensors)"

@@ -16,7 +16,6 @@ from typing import Any
 from adcli.lang.ir.affine import Affine, Floor, Index, Modulo, Product, affine, substituted
 from adcli.lang.ir.errors import Source, Span
 from adcli.lang.ir.names import RESERVED, Names, look
-from adcli.lang.ir.notation import TENSOR_CALLS, constant
 from adcli.lang.printing.format import TreeWriter
 from adcli.lang.tree.nodes import (
     Assign,
@@ -34,6 +33,7 @@ from adcli.lang.tree.nodes import (
     Token,
     Typed,
 )
+from adcli.lang.tree.notation import TENSOR_CALLS, constant
 from adcli.readers.origin import TextOrigin, places
 
 

@@ -34,7 +34,7 @@ from adcli.lang.analyse.trace import (
 )
 from adcli.lang.ir import LEVELS, Atom, Lit, Result, Var
 from adcli.lang.ir.errors import Span
-from adcli.lang.ir.notation import ATOM, Piece
+from adcli.lang.tree.notation import ATOM, Piece
 from adcli.output.typeset import booktabs, markdown_table
 from adcli.output.wrap import folded
 

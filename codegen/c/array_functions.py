@@ -22,8 +22,8 @@ from adcli.codegen.c.loop_nests import LoopStatements
 from adcli.codegen.c.source import FAST_MATH, CFunction, block
 from adcli.codegen.c.spelling import language
 from adcli.lang.ir import Param, Program, Var
-from adcli.lang.ir.notation import INDENT, UNARY, enclosed
 from adcli.lang.operations.precision import DOUBLE, Precision
+from adcli.lang.tree.notation import INDENT, UNARY, enclosed
 
 
 def tensor_source(program: Program, name: str, fast: bool = False, precision: Precision = DOUBLE) -> CFunction:

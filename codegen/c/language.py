@@ -18,7 +18,6 @@ from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 from adcli.lang.ir.build import composed
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names, name_table
-from adcli.lang.ir.notation import ATOM, INDENT, Piece
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.table_sum import TableSum
 from adcli.lang.operations.rule_programs import Statics, statics
@@ -26,6 +25,7 @@ from adcli.lang.passes.pipeline import run
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.lang.printing.scalar_printer import ScalarWriter
 from adcli.lang.simplify.simplify import simplify
+from adcli.lang.tree.notation import ATOM, INDENT, Piece
 
 if TYPE_CHECKING:
     from adcli.codegen.c.whole_numbers import WholeNumbers

@@ -22,7 +22,6 @@ from adcli.codegen.schedules.schedule import writes_fixed
 from adcli.lang.ir import Atom, Equation, Lit, Var, shape_of, substitute
 from adcli.lang.ir.affine import Affine, Index, affine, linear, never_negative, slope
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.notation import ATOM, INDENT, PRODUCT, SUM, UNARY, Piece, enclosed
 from adcli.lang.operations.comprehension import COMBINED_BY, NEUTRAL, BodySource, Comprehension, Read, Subscript
 from adcli.lang.operations.matrix import (
     FACTORED,
@@ -35,6 +34,7 @@ from adcli.lang.operations.matrix import (
     trailing,
 )
 from adcli.lang.printing.comprehension_printer import BoxText, ComprehensionText, MatrixText
+from adcli.lang.tree.notation import ATOM, INDENT, PRODUCT, SUM, UNARY, Piece, enclosed
 
 ACCUMULATORS = {"=": "last", "+": "sum", "*": "product", "min": "least", "max": "greatest"}
 LEVELS = {"+": SUM, "*": PRODUCT}

@@ -20,8 +20,8 @@ from adcli.codegen.rows.instructions import DEFINITIONS
 from adcli.codegen.rows.parts import LARGEST_STACK, PART_SIZE, ProgramPart, alone, cut
 from adcli.lang.ir import Program, Var
 from adcli.lang.ir.names import name_table
-from adcli.lang.ir.notation import INDENT
 from adcli.lang.operations.precision import DOUBLE, Precision
+from adcli.lang.tree.notation import INDENT
 
 FAST_MATH = ("#ifdef __FAST_MATH__",
              '#error "-ffast-math changes results: compile without it, or write this file with --fast-math"',

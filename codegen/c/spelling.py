@@ -13,8 +13,8 @@ from adcli.codegen.c.language import Language, SumFunction, counting, letters, s
 from adcli.codegen.c.matrix_functions import MATRICES
 from adcli.codegen.c.whole_numbers import WholeNumbers
 from adcli.lang.ir.names import words
-from adcli.lang.ir.notation import ATOM, COMPARISON, INDENT, INFIX, OR, PRODUCT, SUM, TERNARY, UNARY, Piece, call, enclosed
 from adcli.lang.operations.precision import DOUBLE, Precision
+from adcli.lang.tree.notation import ATOM, COMPARISON, INDENT, INFIX, OR, PRODUCT, SUM, TERNARY, UNARY, Piece, call, enclosed
 
 OPERATORS = {**{symbol: level for name, (symbol, level) in INFIX.items() if name != "pow"},
              "===": COMPARISON, "!==": COMPARISON, "&&": INFIX["and"][1], "||": OR, "%": PRODUCT}

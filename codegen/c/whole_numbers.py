@@ -10,7 +10,7 @@ from functools import reduce
 from math import prod
 
 from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Modulo, Product, affine
-from adcli.lang.ir.notation import ATOM, PRODUCT, SUM, UNARY, Piece, enclosed
+from adcli.lang.tree.notation import ATOM, PRODUCT, SUM, UNARY, Piece, enclosed
 
 
 class WholeNumbers:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from adcli.codegen.documents.graph import CALL, COPY, INPUT, OPERATION, OUTPUT, Edge, Graph, Node, program_graph
 from adcli.codegen.emission import EmitOptions, commented
 from adcli.lang.ir import Program
-from adcli.lang.ir.notation import INDENT
+from adcli.lang.tree.notation import INDENT
 
 SHAPES = {INPUT: "ellipse", OPERATION: "box", COPY: "hexagon", CALL: "component", OUTPUT: "box"}
 VALUE, DERIVATIVE, COPIED, WRONG = ("#eaf2fb", "#2a5d8f"), ("#fdf1e0", "#8f4e00"), ("#f1f1f1", "#5a5a5a"), ("#ffe4e4", "#a4001d")

@@ -19,11 +19,11 @@ from adcli.codegen.documents.notation import Unicode
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import shape_text
 from adcli.lang.ir.errors import CalledSpan, FunctionCall, Source, Span
-from adcli.lang.ir.notation import ATOM, PRODUCT, Piece, call, number
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.matrix import Boxed
 from adcli.lang.operations.recurrence import Recurrence
 from adcli.lang.printing.printer import writer_of
+from adcli.lang.tree.notation import ATOM, PRODUCT, Piece, call, number
 
 INPUT, OPERATION, COPY, CALL, OUTPUT = "input", "operation", "copy", "call", "output"
 """Kinds of nodes: an input of the program or a seed; an operation or a comprehension; a `dup`; the operations of a call in one;

@@ -30,8 +30,6 @@ from adcli.codegen.emission import EmitOptions, commented
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var, shape_of
 from adcli.lang.ir.affine import Affine, AffineAtom, Index, atoms
 from adcli.lang.ir.names import Names
-from adcli.lang.ir.notation import ATOM, POWER, PRODUCT, SUM, TERNARY, Piece, enclosed
-from adcli.lang.ir.notation import number as shortest
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.comprehension import BodySource, Comprehension, Range, Subscript
 from adcli.lang.operations.matrix import FACTORED, SEARCH, Boxed, MatrixOperation
@@ -39,6 +37,8 @@ from adcli.lang.operations.recurrence import Recurrence, whole_statements
 from adcli.lang.printing.comprehension_printer import TensorWriter
 from adcli.lang.printing.scalar_printer import ScalarWriter
 from adcli.lang.simplify.mathematics import NOTE, mathematical
+from adcli.lang.tree.notation import ATOM, POWER, PRODUCT, SUM, TERNARY, Piece, enclosed
+from adcli.lang.tree.notation import number as shortest
 
 NEEDS = "needs: \\usepackage{amsmath}"
 LINES = 40

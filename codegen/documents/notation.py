@@ -1,7 +1,7 @@
 """How mathematics spells names, numbers and formulas: in Unicode, and in LaTeX.
 
-Operators and their precedence come from `adcli.lang.ir.notation`. A `Label` is the name of a value: what the user calls it, or a
-letter with an index. A dot above is a tangent, a bar an adjoint.
+Operators and their precedence come from `adcli.lang.tree.notation`. A `Label` is the name of a value: what the user calls it, or
+a letter with an index. A dot above is a tangent, a bar an adjoint.
 """
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from functools import reduce
 from typing import NamedTuple, Protocol
 
 from adcli.lang.analyse.trace import ADJOINT, TANGENT, VALUE
-from adcli.lang.ir.notation import ATOM, INFIX, POWER, PRODUCT, SUM, TERNARY, UNARY, Piece, call, enclosed, infix, is_constant
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import Meaning, Named, Rounded
+from adcli.lang.tree.notation import ATOM, INFIX, POWER, PRODUCT, SUM, TERNARY, UNARY, Piece, call, enclosed, infix, is_constant
 
 NEGATIVE = re.compile(r"-|\(-([\d.]+)\)")
 """The sign in front of a product, or a negative number."""

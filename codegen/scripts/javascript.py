@@ -39,10 +39,10 @@ from adcli.lang.ir import Equation, Param, Primitive, Program, Var, has_tensors
 from adcli.lang.ir.affine import shape_text, text
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import words
-from adcli.lang.ir.notation import ATOM, INDENT, UNARY, Piece
-from adcli.lang.ir.notation import number as shortest
 from adcli.lang.ir.primitives import INDEX_POWER, TABLE, pow_
 from adcli.lang.ir.table_sum import TableSum
+from adcli.lang.tree.notation import ATOM, INDENT, UNARY, Piece
+from adcli.lang.tree.notation import number as shortest
 
 PART_SIZE = 1_000
 """Operations of a function at most."""

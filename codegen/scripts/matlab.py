@@ -21,7 +21,7 @@ from adcli.codegen.scripts.nested_arrays import ScriptTensors
 from adcli.lang.ir import Equation, Param, Primitive, Program, Var
 from adcli.lang.ir.affine import Affine, shape_text
 from adcli.lang.ir.names import words
-from adcli.lang.ir.notation import ATOM, COMPARISON, INDENT, SUM, UNARY, Piece, enclosed
+from adcli.lang.tree.notation import ATOM, COMPARISON, INDENT, SUM, UNARY, Piece, enclosed
 
 REAL = ("sqrt", "log", "log2", "log10", "log1p", "asin", "acos", "acosh", "atanh")
 """Functions that give complex numbers beyond their domains."""

@@ -15,8 +15,8 @@ from adcli.codegen.c.plan import TensorStatements
 from adcli.lang.ir import Param, Program, Var
 from adcli.lang.ir.affine import affine, atoms, text
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.notation import PRODUCT, enclosed
 from adcli.lang.passes.pipeline import evaluation_program
+from adcli.lang.tree.notation import PRODUCT, enclosed
 
 
 class ScriptTensors(TensorStatements):

@@ -20,10 +20,10 @@ from adcli.codegen.nests.layout import elements
 from adcli.codegen.scripts.nested_arrays import ScriptTensors
 from adcli.lang.ir import Atom, Equation, Lit, Param, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, atoms, never_negative
-from adcli.lang.ir.notation import ATOM, INDENT, PRODUCT, Piece, enclosed
 from adcli.lang.operations.comprehension import BodySource, Subscript, atoms_in, fixed_indices, in_ranges
 from adcli.lang.operations.matrix import accesses
 from adcli.lang.sizes.proofs import proved
+from adcli.lang.tree.notation import ATOM, INDENT, PRODUCT, Piece, enclosed
 
 UFUNCS = {"+": "np.add", "*": "np.multiply", "min": "np.minimum", "max": "np.maximum"}
 STARTS = {"=": "0.0", "+": "0.0", "*": "1.0", "min": "np.inf", "max": "-np.inf"}

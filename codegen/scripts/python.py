@@ -23,7 +23,7 @@ from adcli.codegen.rows.instructions import DEFINITIONS
 from adcli.lang.ir import Equation, Lit, Program, has_tensors
 from adcli.lang.ir.affine import Affine, Index, atoms
 from adcli.lang.ir.names import words
-from adcli.lang.ir.notation import ATOM, INDENT, PRODUCT, UNARY, Piece, call, enclosed
+from adcli.lang.tree.notation import ATOM, INDENT, PRODUCT, UNARY, Piece, call, enclosed
 
 WORDS = frozenset(keyword.kwlist) | words("""
 np math Fraction False None True case match type float tuple zip ValueError OverflowError IndexError bool int len max min range

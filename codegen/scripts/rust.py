@@ -20,9 +20,9 @@ from adcli.codegen.rows.instructions import DEFINITIONS
 from adcli.lang.ir import Equation, Param, Primitive, Program, Var, has_tensors, shape_of
 from adcli.lang.ir.affine import shape_text
 from adcli.lang.ir.names import words
-from adcli.lang.ir.notation import ATOM, INDENT, UNARY, Piece
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.passes.pipeline import evaluation_program
+from adcli.lang.tree.notation import ATOM, INDENT, UNARY, Piece
 
 WORDS = words("""
 abstract as async await become box break const continue crate do dyn else enum extern f64 false final fn for gen i32 if impl in

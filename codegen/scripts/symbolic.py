@@ -22,10 +22,10 @@ from adcli.lang.ir import Equation, Lit, Primitive, Program, has_tensors
 from adcli.lang.ir.build import Expr, apply
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import name_table, words
-from adcli.lang.ir.notation import ATOM, Piece, call, constant, infix
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.simplify.mathematics import mathematical
 from adcli.lang.simplify.simplify import simplify
+from adcli.lang.tree.notation import ATOM, Piece, call, constant, infix
 
 OPERATORS = ("add", "sub", "mul", "div", "neg", "pow", "pown", "lt", "le", "gt", "ge")
 """Operations that Python's operators are on expressions, too."""

@@ -21,12 +21,12 @@ from adcli.lang.analyse.numeric_sweeps import ArgumentUse
 from adcli.lang.evaluate import FLOAT, evaluate, every_value
 from adcli.lang.ir import Atom, Equation, Lit, Point, Program, Var
 from adcli.lang.ir.errors import AdError, Source
-from adcli.lang.ir.notation import number
 from adcli.lang.lower.frontend import parse, parse_source
 from adcli.lang.operations.activity import with_outputs
 from adcli.lang.simplify.simplify import simplify
 from adcli.lang.syntax.parse import parse_tree
 from adcli.lang.tree.nodes import Assign, Def, Node, Statement, Token, bare, postorder
+from adcli.lang.tree.notation import number
 
 
 class RewriteRule(NamedTuple):

@@ -16,7 +16,6 @@ from adcli.lang.expressions.inline import POW, CallSite, Name, Template, expand,
 from adcli.lang.ir import Atom, Atoms, Equation, Lit, Primitive, Var
 from adcli.lang.ir.errors import AdError, Fix, Note, Source, Span, plural
 from adcli.lang.ir.names import Names
-from adcli.lang.ir.notation import ALIASES, MATRIX_CALLS, TENSOR_CALLS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import plain_record
 from adcli.lang.ir.special_functions import DERIVED
@@ -42,6 +41,7 @@ from adcli.lang.tree.nodes import (
     targets_of,
     temporaries,
 )
+from adcli.lang.tree.notation import ALIASES, MATRIX_CALLS, TENSOR_CALLS
 
 if TYPE_CHECKING:   # only for programs with tensors
     from adcli.lang.ir.affine import Affine

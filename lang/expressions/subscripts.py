@@ -13,9 +13,9 @@ from typing import Protocol
 from adcli.lang.expressions.scope import Context
 from adcli.lang.ir.affine import Affine, Floor, affine, floor, greatest, least, product, remainder, text, weight
 from adcli.lang.ir.errors import AdError, Fix
-from adcli.lang.ir.notation import SIZES_OF
 from adcli.lang.syntax.constants import number
 from adcli.lang.tree.nodes import Call, Node, Op, Token, bare, postorder
+from adcli.lang.tree.notation import SIZES_OF
 
 TOO_LARGE = 2**53
 """Whole numbers in subscripts and extents are smaller."""

@@ -17,7 +17,6 @@ from adcli.lang.expressions.scope import POISON, Context, FunctionScope
 from adcli.lang.expressions.stated_problem import ProblemScope, stated_problem
 from adcli.lang.ir import Atom, Param, Program, Result, Var
 from adcli.lang.ir.errors import MOST_FAULTS, AdError, Fix, nearest
-from adcli.lang.ir.notation import CONSTRAINTS, MATRIX_CALLS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.problem import StatedProblem
 from adcli.lang.syntax.constants import CONSTANTS_ELSEWHERE, NAMED_CONSTANTS, evaluated
@@ -40,6 +39,7 @@ from adcli.lang.tree.nodes import (
     TupleAssign,
     targets_of,
 )
+from adcli.lang.tree.notation import CONSTRAINTS, MATRIX_CALLS
 
 if TYPE_CHECKING:
     from adcli.lang.expressions.line_templates import Recipes

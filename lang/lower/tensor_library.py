@@ -11,7 +11,6 @@ from functools import lru_cache
 from typing import Any
 
 from adcli.lang.ir.errors import Source
-from adcli.lang.ir.notation import TENSOR_CALLS
 from adcli.lang.lower.library import FOLDER
 from adcli.lang.syntax.parse import parse_tree
 from adcli.lang.tree.nodes import (
@@ -29,6 +28,7 @@ from adcli.lang.tree.nodes import (
     postorder,
     targets_of,
 )
+from adcli.lang.tree.notation import TENSOR_CALLS
 
 PATH = FOLDER / "tensors.ad"
 

@@ -8,7 +8,6 @@ from adcli.lang.expressions.assignments import check_name, check_signature
 from adcli.lang.expressions.scope import Context
 from adcli.lang.ir import Atom, Param, Program, Result, Var
 from adcli.lang.ir.errors import AdError, Fix
-from adcli.lang.ir.notation import ATOM, PRODUCT, enclosed
 from adcli.lang.ir.problem import SideCondition
 from adcli.lang.lower.program import MainScope
 from adcli.lang.lower.tensor_library import named_in
@@ -36,6 +35,7 @@ from adcli.lang.tree.nodes import (
     targets_of,
     within,
 )
+from adcli.lang.tree.notation import ATOM, PRODUCT, enclosed
 
 
 class MainTensors(MainScope, TensorScope):

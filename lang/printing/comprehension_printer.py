@@ -15,7 +15,6 @@ from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var, shape_of
 from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, affine, atoms, substituted, text
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import RESERVED, Names, look, name_table
-from adcli.lang.ir.notation import AFFINE_OPERATIONS, ATOM, INDENT, MATRIX_CALLS, PRODUCT, SUM, Piece, constant, infix
 from adcli.lang.operations.comprehension import BodySource, Comprehension, Range, Read, Subscript, nested_reads
 from adcli.lang.operations.matrix import Boxed, MatrixOperation, bound_names
 from adcli.lang.operations.recurrence import Recurrence, step_place, whole_statements
@@ -26,6 +25,7 @@ from adcli.lang.sizes.condition_dnf import EVERYWHERE
 from adcli.lang.sizes.histories import NOTHING, extent_over, goes_beyond
 from adcli.lang.sizes.ranges import Access, Domain, Given, infer
 from adcli.lang.tree.nodes import ELEMENTS, INTEGERS
+from adcli.lang.tree.notation import AFFINE_OPERATIONS, ATOM, INDENT, MATRIX_CALLS, PRODUCT, SUM, Piece, constant, infix
 
 LONGEST_UNNAMED = 400
 """Characters of an expression in a body beyond which a part of it gets a name in `where`."""

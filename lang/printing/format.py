@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from adcli.lang.ir.notation import ALIASES, ATOM, COMPARISON, INDENT, INFIX, NOT, OR, POWER, PRODUCT, TERNARY, UNARY
 from adcli.lang.ir.records import paused, plain_record
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
 from adcli.lang.tree.nodes import (
@@ -35,6 +34,7 @@ from adcli.lang.tree.nodes import (
     Typed,
     tensor_names,
 )
+from adcli.lang.tree.notation import ALIASES, ATOM, COMPARISON, INDENT, INFIX, NOT, OR, POWER, PRODUCT, TERNARY, UNARY
 
 COUNTS = {**dict.fromkeys(INFIX, 2), "neg": 1, "not": 1, "select": 3}
 """Operations that have an operator, with their number of operands."""

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from adcli.lang.ir import Equation, Program, Var
 from adcli.lang.ir.affine import text as text_of
 from adcli.lang.ir.names import Names
-from adcli.lang.ir.notation import INDENT
 from adcli.lang.operations.matrix import Boxed
 from adcli.lang.operations.recurrence import Recurrence
 from adcli.lang.printing.printer import writer_of
@@ -27,6 +26,7 @@ from adcli.lang.printing.scalar_printer import ScalarWriter
 from adcli.lang.syntax.parse import read
 from adcli.lang.syntax.source import normal
 from adcli.lang.tree.nodes import Call, Declare, DeclareOutputs, Def, For, Node, Statement, TensorAssign, Token, bare, names_in
+from adcli.lang.tree.notation import INDENT
 
 MOST_STATEMENTS = 1_000
 """Statements of a text that is searched."""

@@ -11,11 +11,11 @@ from itertools import groupby, pairwise
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
 from adcli.lang.ir.names import name_table
-from adcli.lang.ir.notation import ATOM, SUM, Piece, call, constant, enclosed, infix, number
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.problem import SideCondition
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
 from adcli.lang.syntax.scan import scan
+from adcli.lang.tree.notation import ATOM, SUM, Piece, call, constant, enclosed, infix, number
 
 NEVER_INPUTS = frozenset({"and", "or", "not", *NAMED_CONSTANTS})
 """Words that are no input unless they are declared."""

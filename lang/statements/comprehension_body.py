@@ -10,7 +10,6 @@ from adcli.lang.expressions.subscripts import LONGEST, TOO_LARGE, AffineReader
 from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Var
 from adcli.lang.ir.affine import Affine, Index, affine, floor, greatest, least, remainder, weight
 from adcli.lang.ir.errors import AdError, Fix, Span, plural
-from adcli.lang.ir.notation import AFFINE_OPERATIONS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.comprehension import MOST_DIMENSIONS, BodySource, Read, Subscript
 from adcli.lang.sizes.ranges import Access
@@ -29,6 +28,7 @@ from adcli.lang.tree.nodes import (
     names_of,
     postorder,
 )
+from adcli.lang.tree.notation import AFFINE_OPERATIONS
 
 MOST_NESTED_GATHERS = 30
 """Most tensors of integers that one subscript goes through."""

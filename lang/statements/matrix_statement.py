@@ -13,7 +13,6 @@ from adcli.lang.expressions.scope import POISON, EquationScope
 from adcli.lang.ir import Atom, Var
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.errors import AdError, Fix
-from adcli.lang.ir.notation import MATRIX_CALLS
 from adcli.lang.ir.records import plain_record
 from adcli.lang.operations.comprehension import Agreement, Comprehension, Range, Read, Subscript, identity_body
 from adcli.lang.operations.elementwise import compact
@@ -23,6 +22,7 @@ from adcli.lang.statements.comprehension import TensorStatement
 from adcli.lang.statements.comprehension_body import Elements, Poisoned, dimensions, require_dimensions, rewritten, shape_of
 from adcli.lang.statements.index_conditions import limits
 from adcli.lang.tree.nodes import Call, Clause, Node, TensorAssign, Token, bare, names_in, postorder
+from adcli.lang.tree.notation import MATRIX_CALLS
 
 BATCH_INDICES = "tsruvw"
 

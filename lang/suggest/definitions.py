@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from adcli.lang.ir import Atom, Var
 from adcli.lang.ir.errors import Fix
-from adcli.lang.ir.notation import ATOM, COMPARISON, OR, POWER, PRODUCT, SUM, TENSOR_CALLS, TERNARY, UNARY, enclosed
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.suggest.counterparts import EXPRESSIONS, EXPRESSIONS_OF_TENSORS, OF_TABLES, Definition
 from adcli.lang.syntax.chain import level
 from adcli.lang.tree.nodes import Call, Node, Op, Statement, Token, Tree, bare, names_in, postorder
+from adcli.lang.tree.notation import ATOM, COMPARISON, OR, POWER, PRODUCT, SUM, TENSOR_CALLS, TERNARY, UNARY, enclosed
 
 LONGEST_QUOTE = 40
 """Characters of an argument that are repeated in a message."""

@@ -12,7 +12,6 @@ from adcli.lang.ir import Atom, Var
 from adcli.lang.ir.affine import text as affine_text
 from adcli.lang.ir.errors import Fix, alike
 from adcli.lang.ir.names import Names
-from adcli.lang.ir.notation import MATRIX_CALLS, SIZES_OF, TENSOR_CALLS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.suggest.counterparts import DERIVATIVES, EXAMPLES, NONE_HERE, OF_TENSORS, SYNONYMS
 from adcli.lang.suggest.definitions import Suggestion, expression, quoted, rank, with_other_arguments, written
@@ -35,6 +34,7 @@ from adcli.lang.tree.nodes import (
     postorder,
     within,
 )
+from adcli.lang.tree.notation import MATRIX_CALLS, SIZES_OF, TENSOR_CALLS
 
 FUNCTION_NAMES = "fghFGH"
 """Names that are rather those of functions than of factors."""

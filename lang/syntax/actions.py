@@ -4,7 +4,6 @@ from __future__ import annotations
 from typing import Any
 
 from adcli.lang.ir.errors import AdError, Fix
-from adcli.lang.ir.notation import NOT, OR, POWER, TERNARY
 from adcli.lang.syntax.chain import BINARY, OPEN, OUTER, PREFIX, Chain, finished, open_chain, operand, two
 from adcli.lang.tree.nodes import (
     ELEMENTS,
@@ -29,6 +28,7 @@ from adcli.lang.tree.nodes import (
     TupleAssign,
     Typed,
 )
+from adcli.lang.tree.notation import NOT, OR, POWER, TERNARY
 
 Parts = list[Any]
 Element = tuple[Token, list[Node] | None]

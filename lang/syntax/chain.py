@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from adcli.lang.ir.errors import AdError, Fix
-from adcli.lang.ir.notation import ATOM, COMPARISON, INFIX, NOT, PRODUCT, TERNARY, UNARY
 from adcli.lang.tree.nodes import Node, Op, Token
+from adcli.lang.tree.notation import ATOM, COMPARISON, INFIX, NOT, PRODUCT, TERNARY, UNARY
 
 BINARY = {symbol: (name, level) for name, (symbol, level) in INFIX.items()}
 BINARY |= {"||": BINARY["or"], "&&": BINARY["and"], "^": BINARY["**"], "%": ("rem", PRODUCT)}

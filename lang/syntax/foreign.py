@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 from adcli.lang.ir.errors import AdError, Fix, Source, plural
 from adcli.lang.ir.names import ACCESS, NAME, listed, sliced, words
-from adcli.lang.ir.notation import ATOM, OR, POWER, PRODUCT, SUM, TERNARY, UNARY, enclosed
 from adcli.lang.ir.primitives import TABLE as PRIMITIVES
 from adcli.lang.syntax.chain import level
 from adcli.lang.syntax.characters import misplaced
 from adcli.lang.syntax.lalr import Unexpected, read_tokens
 from adcli.lang.syntax.scan import scan
 from adcli.lang.tree.nodes import Assign
+from adcli.lang.tree.notation import ATOM, OR, POWER, PRODUCT, SUM, TERNARY, UNARY, enclosed
 
 
 class Spelling(NamedTuple):

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable
 
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, atoms
-from adcli.lang.ir.notation import MATRIX_CALLS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.comprehension import NEUTRAL, Comprehension, Read, Subscript
 from adcli.lang.operations.matrix import FORMS, SEARCH, SOLVES, Boxed, MatrixOperation, bound_names, trailing
 from adcli.lang.operations.recurrence import Recurrence, meetings, signature_of, step_offset, surely_met
+from adcli.lang.tree.notation import MATRIX_CALLS
 
 Require = Callable[[bool, str], None]
 """Raises with the message, at the place it was made for, unless the condition holds."""

@@ -34,9 +34,9 @@ from adcli.codegen.rows.compiled import compile_program, linked
 from adcli.codegen.rows.expand import for_machine
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import Atom, Equation, Lit, Program, has_tensors
-from adcli.lang.ir.notation import ATOM, Piece
 from adcli.lang.lower.frontend import parse
 from adcli.lang.operations.precision import DOUBLE
+from adcli.lang.tree.notation import ATOM, Piece
 
 ROWS = 1 << 15
 APART = 24

@@ -10,8 +10,8 @@ import pytest
 from adcli.codegen.documents.latex import equations
 from adcli.codegen.documents.notation import CAPITALS, LETTERS, WRITTEN_OUT, Unicode, latex_names
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.ir.notation import ATOM, infix
 from adcli.lang.lower.frontend import parse
+from adcli.lang.tree.notation import ATOM, infix
 
 AT = {"x": 1.7, "y": 2.3}
 

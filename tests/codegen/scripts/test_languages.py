@@ -15,9 +15,9 @@ from adcli.codegen.scripts import javascript, matlab, python, rust
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.notation import ATOM, COMPARISON, PRODUCT, SUM, TERNARY, UNARY
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
+from adcli.lang.tree.notation import ATOM, COMPARISON, PRODUCT, SUM, TERNARY, UNARY
 from back_ends import same
 from native_programs import long_program
 from one_operation import REAL, program

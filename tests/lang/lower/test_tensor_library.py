@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from adcli.lang.ir.notation import TENSOR_CALLS
 from adcli.lang.lower.frontend import parse
 from adcli.lang.lower.tensor_library import definitions
+from adcli.lang.tree.notation import TENSOR_CALLS
 from command import adcli as run
 from command import succeeds
 

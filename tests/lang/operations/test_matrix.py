@@ -2,10 +2,10 @@
 import pytest
 from adcli.lang.ir import Var
 from adcli.lang.ir.affine import Index, affine
-from adcli.lang.ir.notation import MATRIX_CALLS
 from adcli.lang.lower.frontend import parse
 from adcli.lang.operations.comprehension import Range, Read
 from adcli.lang.operations.matrix import SOLVES, MatrixOperation, compacted, covered_points, trailing
+from adcli.lang.tree.notation import MATRIX_CALLS
 
 
 def test_arguments_that_are_not_used_are_left_out():

@@ -11,7 +11,6 @@ import pytest
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Program
-from adcli.lang.ir.notation import ATOM, infix
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import tangents
@@ -20,6 +19,7 @@ from adcli.lang.simplify.mathematics import decided, mathematical
 from adcli.lang.simplify.rule_cases import RANGES, inside
 from adcli.lang.simplify.rule_cases_tensors import carried_out, tensors_drawn
 from adcli.lang.simplify.simplify import simplify
+from adcli.lang.tree.notation import ATOM, infix
 from command import adcli
 from random_comprehensions import sample as tensors
 from random_programs import sample

@@ -59,7 +59,7 @@ def test_a_part_that_is_written_leaves_the_rest():
 
 
 def test_each_operation_is_known_where_functions_are():
-    from adcli.lang.ir.notation import MATRIX_CALLS
+    from adcli.lang.tree.notation import MATRIX_CALLS
     from command import succeeds
     for name, (args, about) in MATRIX_CALLS.items():
         assert succeeds("functions", name).out.startswith(f"{name}({args}): {about}\n")

@@ -2,8 +2,8 @@
 import pytest
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir.errors import AdError, nearest, plural
-from adcli.lang.ir.notation import TENSOR_CALLS
 from adcli.lang.lower.frontend import parse
+from adcli.lang.tree.notation import TENSOR_CALLS
 
 
 def help_of(text: str) -> str:
