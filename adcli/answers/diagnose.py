@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from adcli.answers.evaluation import rounded_point
 from adcli.codegen.rows.native_arithmetic import native_arithmetic
-from adcli.lang.analyse.numeric_rules import arguments, met
+from adcli.lang.analyse.numeric_sweeps import arguments, met
 from adcli.lang.evaluate import FLOAT, Arithmetic, ValuesAt, every_value, read
 from adcli.lang.ir import DOMAIN, INDETERMINATE, LEVELS, POLE, SINGULAR, Atom, Equation, Lit, Program, Values, Var
 from adcli.lang.ir.affine import Affine, Index, value

@@ -4,24 +4,31 @@ As text the digits are comments, so the output stays a program; JSON has an obje
 a column `v_digits` behind every `v`. In both, 17 stands for an exact number; null or an empty field for one of which nothing
 is proven. A program with tensors is written out as one of numbers at each point; as text, a tensor is given the fewest digits
 that an element of it has.
+
+A task at a point as a program of numbers, whatever the ranks of its values: what digits and enclosures are taken of.
+
+A program with tensors is written out at the point. Each number among the results is a derivative of some outputs along inputs
+that move together.
 """
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from adcli.answers.numbers_at import as_numbers, flat
+from adcli.answers.evaluation import complete_point, without_zeros
 from adcli.answers.reporter import Reporter
 from adcli.answers.results import evaluated
-from adcli.codegen.machine.small import shape_of
+from adcli.codegen.machine.small import shape_of, unpacked
 from adcli.input.nested import arrays_of
 from adcli.input.points import need_headings
 from adcli.input.settings import ResultOptions
-from adcli.lang.analyse.conventions import conventions
+from adcli.lang.analyse.conventions import AskedDerivative, conventions
 from adcli.lang.analyse.right_digits import EXACT, Digits, right_digits
-from adcli.lang.ir import LEVELS
+from adcli.lang.ir import LEVELS, Program, Values, Var
 from adcli.lang.ir.errors import AdError
+from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, json_text, number_format
 from adcli.output.report import csv_text, heading, json_record
@@ -32,6 +39,9 @@ from adcli.task.tasks import Task
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from adcli.lang.evaluate.recording import Pivots
+
 
 FEW_DIGITS = 8.0
 """Digits below which the exact value is shown."""
@@ -163,3 +173,76 @@ def csv_lines(layout: Layout, rows: Iterable[Judged], number: Number, headed: bo
         pairs = [(number(x), "" if d.count is None else f"{d.count:.2f}") for x, d in zip(row.results, digits, strict=True)]
         yield csv_text([*map(number, row.at.values()), *(field for pair in pairs for field in pair),
                       *([LEVELS[row.level]] if layout.status else [])])
+
+
+# ---------------------------------------------------------------- numbers at
+
+Elements = Mapping[str, Sequence[str]]
+"""The elements of every input and output by name, in the order of memory; a number is the one element of itself."""
+
+
+class NumbersAt(NamedTuple):
+    """The derivative and the program it is of as programs of numbers, the value of every number, what each result is, the shapes
+    of the results, the inputs and seeds as they were given, and the pivots of operations on matrices."""
+
+    program: Program
+    primal: Program
+    at: Mapping[str, float]
+    asked: list[AskedDerivative]
+    shapes: list[tuple[int, ...]]
+    given: Values
+    pivots: tuple[Pivots, ...] = ()
+
+
+def as_numbers(task: Task, what: str) -> Callable[[Values], NumbersAt]:
+    """A task as a program of numbers at each point, which has the inputs. AdError, of `what`, where that is too long."""
+    if task.signature.tensors:
+        program = without_zeros(task)
+        return lambda at: written_at(task, program, dict(at), what)
+    names = [*(p.name for p in task.signature.own), *task.signature.outputs]
+    program, asked = drop_zero_seeds(task.program), derivatives(task, {name: (name,) for name in names}, task.seeds)
+    shapes: list[tuple[int, ...]] = [()] * len(program.results)
+    return lambda at: NumbersAt(program, task.primal, {**at, **task.seeds}, asked, shapes, {**at, **task.seeds})
+
+
+def written_at(task: Task, program: Program, own: dict[str, Any], what: str) -> NumbersAt:
+    import numpy as np
+
+    from adcli.lang.evaluate.recording import elements, unfolded
+    from adcli.task.shapes import written_out
+    at = complete_point(task, own, program)
+    whole, primal = written_out(program, at, what), unfolded(task.primal, at)
+    shaped = {name: np.asarray(x) for name, x in at.items()}
+    for r in task.primal.results:   # a constant has no elements of its own
+        shaped[r.name] = primal.elements[r.atom] if isinstance(r.atom, Var) else np.zeros(())
+    asked = derivatives(task, {name: [*elements(name, x)] for name, x in shaped.items()}, at)
+    shapes = [whole.elements[r.atom].shape if isinstance(r.atom, Var) else () for r in program.results]
+    return NumbersAt(whole.program, primal.program, whole.at, asked, shapes, at, whole.pivots)
+
+
+def derivatives(task: Task, elements: Elements, seeds: Values) -> list[AskedDerivative]:
+    """One for each number among the results, in order. Of the `seeds` those that are 0 move nothing, nor do those left out."""
+    signature = task.signature
+    moving = [name for p in signature.seeds if p.seed and p.name in seeds
+              for name, x in zip(elements[p.seed], flat(seeds[p.name]), strict=True) if x]
+    found = [AskedDerivative((name,), ()) for v in signature.values for name in elements[v]]
+    for column, path in zip(signature.derived, task.verb.places(signature), strict=True):
+        match path:
+            case ("taylor", str(v), int(order)):
+                found += [AskedDerivative((name,), (moving,) * order) for name in elements[v]]
+            case ("jvp", str(v)):
+                found += [AskedDerivative((name,), (moving,)) for name in elements[v]]
+            case ("vjp", str(x)):
+                found += [AskedDerivative(moving, ((name,),)) for name in elements[x]]
+            case ("hvp", str(x)):
+                outputs = [name for v in signature.outputs for name in elements[v]]
+                found += [AskedDerivative(outputs, (moving, (name,))) for name in elements[x]]
+            case _:
+                found += [AskedDerivative((name,), [(x,) for x in along]) for name, *along in product(
+                    elements[column.of or ""], *[elements[x] for x in column.wrt])]
+    return found
+
+
+def flat(x: Any) -> Sequence[float]:
+    """The elements of a value of any rank."""
+    return unpacked(x) if isinstance(x, memoryview) else x.ravel().tolist() if hasattr(x, "ravel") else [x]

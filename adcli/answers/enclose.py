@@ -21,12 +21,12 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.answers.diagnose import described, fixed, letter
-from adcli.answers.numbers_at import NumbersAt, as_numbers
+from adcli.answers.digits import NumbersAt, as_numbers
 from adcli.answers.reporter import Reporter
 from adcli.codegen.machine.small import shape_of
+from adcli.input.distributions import tensor_parts, tensor_widths, widths
 from adcli.input.points import joined, located, parts, require_point, several
 from adcli.input.settings import ResultOptions
-from adcli.input.spreads import tensor_parts, tensor_widths, widths
 from adcli.lang.analyse.conventions import enclosed
 from adcli.lang.analyse.enclosure import Enclosure, FloatBounds, available, enclose
 from adcli.lang.ir import Equation, Param, Program, Result, Values, Var

@@ -36,7 +36,7 @@ from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.operations.elementwise import computed, every_element
 from adcli.lang.sizes.binding import bind
 from adcli.lang.tree.notation import number
-from adcli.numerics.vectors import Vector
+from adcli.numerics.linear import Vector
 from adcli.solvers.functions import moved_inputs
 from adcli.task.derive import chosen
 

@@ -10,7 +10,7 @@ from adcli.answers.array_calls import DOUBLE, one_number, real_array
 from adcli.input.points import unknown_name
 from adcli.lang.ir import Param, Program, Values, shape_of
 from adcli.lang.ir.errors import AdError, plural
-from adcli.numerics.vectors import Vector
+from adcli.numerics.linear import Vector
 from adcli.solvers.functions import moved_inputs
 from adcli.solvers.tensor_functions import vector_function
 from adcli.task.derive import chosen

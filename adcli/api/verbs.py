@@ -91,8 +91,7 @@ def uncertain_point(program: Program, at: Values, options: PropagateOptions) -> 
 
 def uncertain_number(name: str, x: Any, options: PropagateOptions) -> GivenPoint:
     """A text as the shell takes it, a pair of an estimate and its standard uncertainty, a value, or several that it takes."""
-    from adcli.input.distributions import Sample
-    from adcli.input.spreads import of_sample
+    from adcli.input.distributions import Sample, of_sample
     from adcli.propagate.given import GivenPoint, given_points
     from adcli.rows.sample_columns import opened
     if isinstance(x, tuple):

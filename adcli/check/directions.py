@@ -18,7 +18,7 @@ from adcli.codegen.modules.runtime import TensorKernel
 from adcli.input.points import Point
 from adcli.lang.analyse.rounding import ULP, Bounded
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
-from adcli.lang.evaluate.unfolding import evaluations
+from adcli.lang.evaluate.recording import evaluations
 from adcli.lang.ir import LEVELS, SMOOTH, Param, Program
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.precision import DOUBLE, Precision

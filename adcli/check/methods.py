@@ -28,7 +28,7 @@ from adcli.lang.operations.precision import DOUBLE, Precision
 from adcli.lang.verify.differences import UNRESOLVED
 
 if TYPE_CHECKING:
-    from adcli.lang.verify.taylor_remainder import Remainder
+    from adcli.lang.verify.differences import Remainder
 
 MARGIN = 2.0
 """The error bound is of first order; so many times it is allowed."""
@@ -217,7 +217,7 @@ def taylor(subject: Subject, seen: Sequence[Seen]) -> list[Tally]:
 
 def expansions(subject: Subject, s: Seen, way: dict[str, float], local: bool) -> dict[str, Remainder | None]:
     """Taylor remainders of every output along a direction."""
-    from adcli.lang.verify.taylor_remainder import remainders
+    from adcli.lang.verify.differences import remainders
     machine = expand(subject.primal)
     rounding = Rounding(machine, s.at, NEAR, arithmetic=NATIVE)
     noise = {r.name: BELOW_ROUNDING * tamed(rounding.of(r.atom)) for r in machine.results}

@@ -36,7 +36,7 @@ def picture(check: Check) -> Picture:
     seen = next((s for s in subject.seen if not s.level), None)
     if seen is None:
         raise AdError("⟦--plot⟧ needs a point where the program is smooth", help="give another point")
-    from adcli.lang.verify.taylor_remainder import sizes
+    from adcli.lang.verify.differences import sizes
     once = subject.tangents
     derivatives = (subject.tangents_twice if len(once.equations) <= LONG else None) or once
     direction = {x: part * subject.length(seen, x, local=False) for x, part in directions(subject).items()}

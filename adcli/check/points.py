@@ -117,8 +117,7 @@ class Check:
         """Figures of all methods at a point, and their cost: of single elements, or along directions where the point is too
         large for that."""
         from adcli.check import elements
-        from adcli.lang.evaluate.recording import TooLong
-        from adcli.lang.evaluate.unfolding import length
+        from adcli.lang.evaluate.recording import TooLong, length
         operations = length(self.derivatives.primal, at)
         try:
             if operations > elements.MOST_WRITTEN:   # of the program alone

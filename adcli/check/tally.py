@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.lang.operations.precision import DOUBLE, Precision
-from adcli.lang.verify.taylor_remainder import ORDERS
+from adcli.lang.verify.differences import ORDERS
 
 if TYPE_CHECKING:
     from adcli.lang.ir.errors import Span

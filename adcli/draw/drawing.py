@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.answers.evaluation import all_derivatives, all_values
-from adcli.codegen.documents.dot import digraph
-from adcli.codegen.documents.graph import CALL, NOWHERE, AtPoint, Graph, Said, call_of, called, folded, program_graph
+from adcli.codegen.documents.graph import CALL, NOWHERE, AtPoint, Graph, Said, call_of, called, digraph, folded, program_graph
 from adcli.codegen.documents.notation import Label, Unicode
 from adcli.codegen.documents.svg import listing, svg
 from adcli.codegen.rows.native_arithmetic import native_arithmetic

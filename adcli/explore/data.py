@@ -7,6 +7,8 @@ many?}. `operation` is it on u, v, …, `partials` its partial derivatives in wr
 `maps` has for each argument {reads, tape} or null; the tape is of the seed, the result, and the arguments that `reads` names,
 −1 being what `many` arguments have in common. It gives the contribution, and where that exists under a condition only, whether
 it does.
+
+The graph of a page: where the layout of all pictures puts its nodes, of a long program in parts.
 """
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ import base64
 import json
 import zlib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from math import isfinite
 from pathlib import Path
@@ -22,14 +24,15 @@ from typing import Any
 
 from adcli.answers import cause_texts
 from adcli.answers.diagnose import described, letter
+from adcli.codegen.documents.layered import layered
 from adcli.codegen.documents.notation import Label
+from adcli.codegen.documents.svg import APART
 from adcli.codegen.scripts import tape as tapes
 from adcli.codegen.scripts.javascript import operations
 from adcli.codegen.scripts.tape import Json, as_json, tape, work
 from adcli.explore.formulas import NamesInStyles, guarded, lines, rows, source_lines
-from adcli.explore.graph import LONGEST, parts
 from adcli.explore.sweeps import Shown, shown
-from adcli.lang.analyse.numeric_rules import rule_of
+from adcli.lang.analyse.numeric_sweeps import rule_of
 from adcli.lang.analyse.trace import ADJOINT, TANGENT
 from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Param, Program, Result, Var, has_tensors, shape_of
 from adcli.lang.ir.build import Builder, many
@@ -343,3 +346,33 @@ def taped(r: Rule, places: Sequence[int]) -> Json:
     whole = Program(tuple([Param(v, f"x{k}") for k, v in enumerate(names)]), tuple(b.equations),
                     tuple([Result(f"y{k}", x) for k, x in enumerate(numbers)]))
     return {"reads": [i for _, i in reads], "tape": tape(whole, {})}
+
+
+# ---------------------------------------------------------------- graph
+
+MOST, PART = 160, 80
+"""Nodes of a graph that is shown as a whole, and operations of a part of a longer one."""
+LONGEST, LEAST, LETTER, PAD = 30, 107, 7.9, 24
+"""Letters of a label; pixels of the longest number, -1.23457e-300, of a letter, and beside a label."""
+
+
+def parts(labels: Mapping[str, Json], reads: Mapping[str, Sequence[str]]) -> list[Json]:
+    """The pictures of nodes with `labels`, each of which `reads` others."""
+    if len(labels) <= MOST:
+        return [picture(labels, labels, reads)]
+    starts = range(0, len(reads), PART)
+    return [picture(dict.fromkeys([*(a for x in part for a in reads[x]), *part]), labels, {x: reads[x] for x in part})
+            for part in ([*reads][k:k + PART] for k in starts)]
+
+
+def picture(names: Iterable[str], labels: Mapping[str, Json], reads: Mapping[str, Sequence[str]]) -> Json:
+    """Nodes with their rows and their middles across, edges with where they pass rows, and the extent of all."""
+    place = {name: i for i, name in enumerate(names)}
+    widths = [max(LEAST, round(LETTER * max(map(len, labels[name].values())) + PAD)) for name in place]
+    edges = list(dict.fromkeys((place[a], place[x]) for x, args in reads.items() for a in args))
+    drawn = layered(widths, edges, APART)
+    nodes = [{"id": name, "label": labels[name], "row": row, "x": x + w / 2, "width": w}
+             for name, row, x, w in zip(place, drawn.ranks, drawn.x, widths, strict=True)]
+    ways = [[a, b, [drawn.lanes[a, row] for row in range(drawn.ranks[a] + 1, drawn.ranks[b])]] for a, b in edges]
+    across = max([*map(sum, zip(drawn.x, widths, strict=True)), *drawn.lanes.values()], default=0)
+    return {"nodes": nodes, "edges": ways, "width": across, "rows": 1 + max(drawn.ranks, default=-1)}

@@ -17,7 +17,7 @@ from adcli.lang.ir import Param, Program, Values
 from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.ir.names import composed, repeated
 from adcli.numerics.least_squares import Start
-from adcli.numerics.vectors import Components
+from adcli.numerics.linear import Components
 
 Array = np.ndarray
 BOUNDS = re.compile(r"\s(in\s*\[[^\]]*\]?)\s*$")

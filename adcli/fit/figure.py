@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from adcli.fit.data import Observations
     from adcli.fit.fit import Fit, Fitted
     from adcli.fit.inference import Intervals
-    from adcli.numerics.vectors import Vector
+    from adcli.numerics.linear import Vector
 
 MOST_OUTPUTS = 3
 BAND_POINTS = 101

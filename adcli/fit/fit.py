@@ -16,9 +16,8 @@ from adcli.input.points import unknown_name
 from adcli.lang.ir import Values, has_tensors
 from adcli.lang.ir.errors import AdError, plural
 from adcli.numerics.least_squares import End, Residuals, Start, inverse_root, minimised, of_length_one
-from adcli.numerics.linear import MOST_DENSE, Normal, column_lengths, times
+from adcli.numerics.linear import MOST_DENSE, Normal, Vector, column_lengths, times
 from adcli.numerics.losses import Loss, Matrix
-from adcli.numerics.vectors import Vector
 from adcli.solvers.tensor_functions import vector_function
 
 if TYPE_CHECKING:

@@ -21,9 +21,8 @@ from adcli.fit.fit import Fit, Fitted
 from adcli.lang.ir import Program, Values, has_tensors, shape_of
 from adcli.lang.ir.errors import AdError
 from adcli.numerics.least_squares import NotFinite, Start, inverse_root, minimised, of_length_one, polished
-from adcli.numerics.linear import Normal, column_lengths
+from adcli.numerics.linear import Normal, Vector, column_lengths
 from adcli.numerics.losses import Loss, Matrix
-from adcli.numerics.vectors import Vector
 from adcli.propagate.coverage import coverage_factor
 
 COVERAGE = 0.95

@@ -10,8 +10,7 @@ from adcli.fit.fit import Fit, Fitted, NullDirection
 from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import plural
 from adcli.lang.ir.names import tensor_of
-from adcli.numerics.linear import finite_rows
-from adcli.numerics.vectors import entries
+from adcli.numerics.linear import entries, finite_rows
 from adcli.output.layout import Row
 from adcli.solvers import explain_failure
 from adcli.task.tasks import Task

@@ -28,8 +28,8 @@ from adcli.lang.lower.frontend import parse
 from adcli.lang.operations.activity import with_outputs
 from adcli.numerics.least_squares import Residuals, Start
 from adcli.numerics.levenberg import LocalModel
+from adcli.numerics.linear import Vector
 from adcli.numerics.losses import LOSSES, Loss, Matrix
-from adcli.numerics.vectors import Vector
 from adcli.task.derive import DerivedProgram, chosen
 from adcli.task.request import Request
 from adcli.task.tasks import Task

@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adcli.from_nl.binary import decode
 from adcli.from_nl.operations import FUNCTIONS, LISTED, NlExpressions, NlPart
-from adcli.from_nl.segments import PASSED_OVER, NlModel, model
+from adcli.from_nl.segments import PASSED_OVER, NlModel, decode, model
 from adcli.from_nl.terms import TermPool
 from adcli.lang.ir.errors import AdError, Note, Source, SourceOrigin, Span
 from adcli.lang.ir.names import Names

@@ -25,8 +25,7 @@ from adcli.lang.operations.comprehension import Read
 from adcli.lang.operations.matrix import Boxed, accesses, bound_names
 from adcli.lang.operations.recurrence import with_statements
 from adcli.lang.sizes.binding import Sizes, bind, counts, number
-from adcli.lang.sizes.in_bounds import prove
-from adcli.lang.sizes.step_order import prove_steps
+from adcli.lang.sizes.in_bounds import prove, prove_steps
 
 LARGEST = (3, 4, 6, 9, 14)
 """Sizes are drawn up to these, the smallest first."""

@@ -22,7 +22,7 @@ from adcli.lang.lower.frontend import lowered
 from adcli.lang.printing.format import format_tree
 from adcli.lang.suggest.fixes import LONGEST_TEXT, faults_of, touches
 from adcli.lang.syntax.mend import shortest
-from adcli.lsp.open_text import OpenText
+from adcli.lsp.one_name import OpenText
 
 LONGEST_TITLE = 80
 LINES = re.compile(r"[^\n]*\n|[^\n]+")

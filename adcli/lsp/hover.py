@@ -30,8 +30,7 @@ from adcli.lang.syntax.constants import NAMED_CONSTANTS
 from adcli.lang.syntax.scan import KEYWORDS
 from adcli.lang.tree.nodes import Def, Typed
 from adcli.lang.tree.notation import CONSTRAINTS, MATRIX_CALLS, TENSOR_CALLS, constant
-from adcli.lsp.one_name import bounds, function_program, index_range, partials, program_by, shape_at, value_program
-from adcli.lsp.open_text import OpenText
+from adcli.lsp.one_name import OpenText, bounds, function_program, index_range, partials, program_by, shape_at, value_program
 from adcli.lsp.scopes import CONSTANT, FUNCTION, GIVEN, INDEX, INPUT, KNOWN, PARAMETER, SIZE, Name
 
 MOST_LINES = 16

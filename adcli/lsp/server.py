@@ -24,7 +24,7 @@ from pygls.lsp.server import LanguageServer
 
 from adcli.lang.ir.errors import AdError
 from adcli.lsp import diagnostics, hover
-from adcli.lsp.open_text import OpenText
+from adcli.lsp.one_name import OpenText
 from adcli.output.streams import say
 from adcli.output.version import __version__
 

@@ -17,9 +17,8 @@ import numpy as np
 
 from adcli.lang.ir.errors import missing
 from adcli.numerics.levenberg import LocalModel, levenberg
-from adcli.numerics.linear import Normal, column_lengths, over
+from adcli.numerics.linear import Normal, Vector, column_lengths, dense, entries, over
 from adcli.numerics.losses import EPS, Loss, Matrix, cost
-from adcli.numerics.vectors import Vector, dense, entries
 
 RANK = 1e-13
 """Singular values of the Jacobian with columns of length 1, relative to the largest, that are rounding of zero."""

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adcli.numerics.linear import Normal, column_lengths, over
-from adcli.numerics.vectors import Vector
+from adcli.numerics.linear import Normal, Vector, column_lengths, over
 
 DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e-12, 1e12
 """The damping at first, and the least and the most of it, relative to the diagonal."""

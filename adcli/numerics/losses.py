@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adcli.numerics.linear import times
-from adcli.numerics.vectors import Vector
+from adcli.numerics.linear import Vector, times
 
 Matrix = Any
 """A dense array, or a sparse one where there are many parameters of which each residual depends on few."""

@@ -6,16 +6,30 @@ Hessian of the Lagrangian is looked at on the null space of what is active (Noce
 2006, sections 12.3 and 12.5); `sparse_optimality` does so. Multipliers are claimed where the gradients of what is active are
 independent (ibid., section 12.2), and these are nearly the same where a Newton step onto the bounds leads: the gradient of x² at
 1e-19 is not zero, and means nothing for x² ≤ 0.
+
+Directions along which nothing of a problem changes: an optimum that has one is not unique, and can be an optimum all the same.
+
+A variable is linear where its row of the Hessian of f − Σ λ c is zero, for weights λ that no terms cancel with, at the point and
+at others on both sides, near by and far away, as x¹²⁰ underflows near 0; a function that is analytic is then linear in it. What
+the constant Jacobian of linear variables maps to zero, as the difference of two generators at one bus, changes neither f nor any
+condition, however long the step.
+
+Second derivatives at a point where they are conventions, though those on all sides of it agree.
+
+The Hessian of hypot(x, y)**2 is twice the identity everywhere but at 0, where the rules of a kink give 0. Such a Hessian is found
+out by its neighbours, and taken from them: they are the same in several directions and at two distances, and the value and the
+gradient change from the point to each of them as that Hessian says. A kink of the value or of the gradient does not pass.
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from adcli.numerics.vectors import Vector
+from adcli.numerics.linear import Vector, dense
 
 FEASIBLE = 1e-8
 """How far a value may be outside of its bounds, relative to the bound or 1."""
@@ -133,3 +147,120 @@ def beyond_rounding(x: Vector, step: Vector) -> Vector:
     """A step that leads to another point: no component less than a few units of the last digit."""
     least = 4 * np.spacing(np.abs(x))
     return np.where(np.abs(step) >= least, step, np.copysign(least, step))
+
+
+# ---------------------------------------------------------------- flat directions
+
+ASIDE = 1e-5, -1e-5, 1e-3, -1e-3, 0.5, -0.5
+"""Distances of the other points, relative to the size of variables."""
+MOST_TOGETHER = 300
+"""Linear variables that conditions connect, up to which directions are looked for."""
+NULL = 1e-13
+"""Largest change, relative to the largest that there is, that is rounding."""
+
+
+def flat_directions(at: Callable[[Vector], PointDerivatives], x: Vector, free: Vector, size: Vector) -> Any:
+    """A basis of directions of `free` variables along which neither f nor a condition changes: rows of a sparse matrix."""
+    from scipy.sparse import csr_array, vstack
+    from scipy.sparse.csgraph import connected_components
+    linear = np.flatnonzero(free & linear_variables(at, x, size))
+    here = at(x)
+    changes = csr_array(vstack([csr_array(here.gradient[None, :]), csr_array(here.jacobian)]))[:, linear].multiply(size[linear])
+    changes = csr_array(changes)
+    changes.eliminate_zeros()
+    meets = csr_array(changes != 0)
+    count, label = connected_components(meets.T @ meets, directed=False) if len(linear) else (0, np.zeros(0, np.int64))
+    order, starts = np.argsort(label, kind="stable"), np.cumsum(np.bincount(label, minlength=count))
+    columns, found = changes.tocsc(), list[tuple[Vector, Vector]]()
+    for group in np.split(order, starts[:-1]) if count else []:
+        part = columns[:, group]
+        if len(group) > MOST_TOGETHER or (len(group) == 1 and part.nnz):
+            continue
+        rows = np.unique(part.indices)
+        found += [(linear[group], direction) for direction in null_vectors(part.tocsr()[rows].toarray())]
+    numbers = np.concatenate([d for _, d in found]) if found else np.zeros(0)
+    index = np.concatenate([i for i, _ in found]) if found else np.zeros(0, np.int64)
+    ends = np.cumsum([0, *(len(d) for _, d in found)])
+    return csr_array((numbers * size[index], index, ends), shape=(len(found), len(x)))
+
+
+def null_vectors(matrix: Vector) -> Vector:
+    """An orthonormal basis of what a matrix maps to zero, a row each."""
+    _, singular, right = np.linalg.svd(matrix)
+    return right[int(np.sum(singular > NULL * max(matrix.shape) * np.max(singular, initial=0.0))):]
+
+
+def linear_variables(at: Callable[[Vector], PointDerivatives], x: Vector, size: Vector) -> Vector:
+    """True for variables in which f and all conditions are linear near by."""
+    from scipy.sparse import csr_array
+    count = np.arange(len(x))
+    found = np.ones(len(x), bool)
+    for step in (0.0, *(part * np.copysign(0.5 + np.cos(count)**2, np.cos(count)) for part in ASIDE)):
+        there = at(x + step * size)
+        if there.hess is None:
+            return np.zeros(len(x), bool)
+        hessian = csr_array(there.hess(1.0 + np.sin(1.0 + np.arange(len(there.c))) / 3))
+        hessian.data[np.isnan(hessian.data)] = 1.0
+        found &= np.asarray(abs(hessian).sum(axis=1)).ravel() == 0
+    return found
+
+
+# ---------------------------------------------------------------- removable
+
+DISTANCES = 1e-6, 1e-8
+"""How far away neighbours are, relative to the size of the variables."""
+DerivativesAt = Callable[[Vector], PointDerivatives]
+
+
+def mended(at: DerivativesAt, size: Vector) -> DerivativesAt:
+    """The derivatives at a point, with the Hessian of its neighbours where these agree."""
+    from scipy.sparse import csr_array
+
+    def derivatives(x: Vector) -> PointDerivatives:
+        here = at(x)
+        own = here.hess
+
+        def hess(v: Vector) -> Vector:
+            assert own is not None
+            found = agreed(at, here, size, v)
+            return own(v) if found is None else csr_array(found)
+        return here if own is None else here._replace(hess=hess)
+    return derivatives
+
+
+def agreed(at: DerivativesAt, here: PointDerivatives, size: Vector, multipliers: Vector) -> Vector | None:
+    """The Hessian of the Lagrangian on all sides of a point; None where there is not one that value and gradient know."""
+    found = [(step, there, dense(there.hess(multipliers))) for step in steps(size)
+             if (there := at(here.x + step)).hess is not None]
+    if not found or not all(np.isfinite(h).all() for *_, h in found):
+        return None
+    middle: Vector = np.mean([h for *_, h in found], axis=0)
+    scale = 1 / np.sqrt(np.where((d := np.abs(np.diag(middle))) > 0, d, 1.0))
+    least = float(np.min(np.abs(np.linalg.eigvalsh(middle * scale[:, None] * scale))))
+    for step, there, hessian in found:
+        if np.linalg.norm((hessian - middle) * scale[:, None] * scale, 2) > STEADY * least:
+            return None
+        change, expected = gradient(there, multipliers) - gradient(here, multipliers), middle @ step
+        if float(np.max(np.abs(change - expected) * scale)) > STEADY * float(np.max(np.abs(expected) * scale)):
+            return None
+        rise, slope = value(there, multipliers) - value(here, multipliers), float(gradient(here, multipliers) @ step)
+        room = abs(float(step @ expected)) + 1e-14 * max(abs(here.f), abs(there.f))
+        if abs(rise - slope) > room:
+            return None
+    return middle
+
+
+def steps(size: Vector) -> Iterator[Vector]:
+    """To neighbours on both sides along two directions, in which all variables move."""
+    count = np.arange(len(size))
+    directions = 1.5 + np.cos(count), np.cos(np.pi * count) + np.sin(count) / 2
+    for direction, distance, side in product(directions, DISTANCES, (1, -1)):
+        yield side * distance * size * direction
+
+
+def value(at: PointDerivatives, multipliers: Vector) -> float:
+    return at.f - float(multipliers @ at.c)
+
+
+def gradient(at: PointDerivatives, multipliers: Vector) -> Vector:
+    return at.gradient - at.jacobian.T @ multipliers

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adcli.numerics.flat_directions import flat_directions
+from adcli.numerics.linear import Vector, dense, entries, places, scaled
 from adcli.numerics.optimality import (
     ACTIVE,
     DEGENERATE,
@@ -42,11 +42,11 @@ from adcli.numerics.optimality import (
     Bounds,
     PointDerivatives,
     beyond_rounding,
+    flat_directions,
     left,
     outside,
     sides,
 )
-from adcli.numerics.vectors import Vector, dense, entries, places, scaled
 
 Derivatives = Callable[[Vector], PointDerivatives]
 Sides = tuple[Vector, Vector]

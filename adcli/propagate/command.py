@@ -14,8 +14,8 @@ import click
 from adcli.answers.reporter import Reporter
 from adcli.command.options import FOR_C, of_option, option, plot_option, program_options, result_options, takes
 from adcli.command.usage import WHAT, WRITTEN, Command, WholeNumber
+from adcli.input.distributions import split
 from adcli.input.points import joined, several
-from adcli.input.spreads import split
 from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import AdError, Source
 from adcli.output.numbers import number_format
@@ -91,7 +91,7 @@ def in_rows(task: Task, options: PropagateOptions) -> int:
     if options.coverage is None:
         reporter = Reporter(task, options)
     else:
-        from adcli.propagate.coverage_rows import CoverageReporter, CoverageRun
+        from adcli.propagate.prepare import CoverageReporter, CoverageRun
         reporter = CoverageReporter(task, options)
     reporter.begin()
     if options.emit:

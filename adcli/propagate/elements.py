@@ -1,6 +1,6 @@
 """Uncertain tensors: each element is an uncertain number, and a covariance matrix says how they belong together.
 
-At a point a program with tensors, loops or matrices is written out as one of numbers (`adcli.lang.evaluate.unfolding`), whose
+At a point a program with tensors, loops or matrices is written out as one of numbers (`adcli.lang.evaluate.recording`), whose
 inputs and outputs are the elements. So the budgets, the second order and Monte Carlo are those of every program.
 
 Where there are many figures, nothing is written out, so tensors may be large: uncertainties to first order are J C Jᵀ of the
@@ -20,10 +20,9 @@ from adcli.answers.diagnose import note
 from adcli.answers.evaluation import evaluate
 from adcli.answers.reporter import Reporter
 from adcli.input.arrays import fitting, read_tensor, text_array
-from adcli.input.distributions import Spread
+from adcli.input.distributions import Spread, split, spread_of, tensor_parts, tensor_widths
 from adcli.input.points import located, parts
 from adcli.input.settings import ResultOptions
-from adcli.input.spreads import split, spread_of, tensor_parts, tensor_widths
 from adcli.lang.derive.uncertainty import CANCELLED, MOST_RESULTS
 from adcli.lang.derive.uncertainty_figures import Correlation, Figure, cholesky, figures
 from adcli.lang.evaluate.recording import element, elements

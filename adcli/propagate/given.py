@@ -12,9 +12,8 @@ from itertools import combinations, pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from adcli.input.distributions import Spread
+from adcli.input.distributions import Spread, split
 from adcli.input.points import located
-from adcli.input.spreads import split
 from adcli.input.values import value
 from adcli.lang.derive.uncertainty_figures import Correlation, Moments, components
 from adcli.lang.ir import Param

@@ -27,7 +27,7 @@ from adcli.tables.streams import PIECE
 from adcli.task.tasks import Task
 
 if TYPE_CHECKING:
-    from adcli.rows.grouped_sums import AnySums
+    from adcli.rows.sum_work import AnySums
     from adcli.tables.typed_columns import ColumnBlock
 
 LARGE = 192 << 10

@@ -33,7 +33,7 @@ from adcli.task.request import Request
 from adcli.task.tasks import Task, prepared
 
 if TYPE_CHECKING:
-    from adcli.rows.grouped_sums import AnySums
+    from adcli.rows.sum_work import AnySums
 
 FORM_SUFFIXES = {"csv": ".csv", "tsv": ".tsv", "json": ".ndjson", "parquet": ".parquet", "text": ".ad"}
 INDIFFERENT = ("verb", "typed", "program", "expressions", "form_known", "output", "quiet", "explain", "data", "jobs", "no_cache",

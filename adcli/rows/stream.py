@@ -16,12 +16,11 @@ from typing import Any, BinaryIO
 
 from adcli.answers.overlap import overlapped
 from adcli.answers.reporter import Reporter
-from adcli.input.distributions import NORMAL, Spread, T
+from adcli.input.distributions import NORMAL, Spread, T, split
 from adcli.input.fields import Fault
 from adcli.input.fixed_inputs import fixed, given
 from adcli.input.points import ranks
 from adcli.input.settings import ResultOptions
-from adcli.input.spreads import split
 from adcli.lang.ir.errors import AdError, plural
 from adcli.output.layout import Row
 from adcli.output.streams import Progress, packed_destination, require_parquet, say, spooled, write_rows

@@ -35,7 +35,7 @@ from adcli.task.tasks import Task
 from adcli.task.verbs import MATRIX_FORMATS
 
 if TYPE_CHECKING:
-    from adcli.rows.grouped_sums import AnySums
+    from adcli.rows.sum_work import AnySums
 
 Shapes = Mapping[str, tuple[int, ...]]
 """The shapes of results by their names."""
@@ -352,7 +352,7 @@ class SumBlocks(Summing):
 
     def summed(self, total: Any) -> Summed:
         if total is None and self.grouped:
-            from adcli.rows.grouped_sums import GroupedSums
+            from adcli.rows.sum_work import GroupedSums
             total = GroupedSums(self.adder.names, self.adder.factors)
         return Summed(Sums(self.adder.names) if total is None else total)
 

@@ -1,7 +1,7 @@
 """Sums of the results of rows, exact until they are rounded once at the end: so order, blocks, threads, files and machines
 cannot matter.
 
-`Sums` is a state that can be merged with others, packed and unpacked: integers throughout. `adcli.rows.grouped_sums` has the same
+`Sums` is a state that can be merged with others, packed and unpacked: integers throughout. `adcli.rows.sum_work` has the same
 for many groups, and `adcli.rows.sum_work` makes both of rows.
 """
 from __future__ import annotations

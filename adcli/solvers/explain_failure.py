@@ -12,7 +12,7 @@ from adcli.answers import diagnose
 from adcli.answers.evaluation import evaluate
 from adcli.lang.ir import Program, has_tensors
 from adcli.lang.ir.errors import AdError, Note
-from adcli.numerics.vectors import dense
+from adcli.numerics.linear import dense
 from adcli.output.layout import Row
 from adcli.solvers.functions import VectorFunction
 

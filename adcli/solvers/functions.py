@@ -29,7 +29,7 @@ from adcli.lang.ir.names import Names, repeated
 from adcli.lang.operations.activity import inputs_to_differentiate
 from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.passes.status import with_status
-from adcli.numerics.vectors import Components, Vector
+from adcli.numerics.linear import Components, Vector
 from adcli.task.derive import DerivedProgram
 from adcli.task.matrices import matrix_among, scipy_coo
 from adcli.task.native import compiled

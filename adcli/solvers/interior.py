@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adcli.numerics.vectors import Vector, dense, entries, places
+from adcli.numerics.linear import Vector, dense, entries, places
 from adcli.solvers.problem import CLOSER, Evaluations, SolverEnd
 
 ITERATIONS = 3000

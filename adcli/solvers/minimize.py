@@ -15,6 +15,7 @@ import numpy as np
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.operations.activity import inputs_to_differentiate
+from adcli.numerics.linear import Vector, dense, quiet_scipy
 from adcli.numerics.optimality import (
     FLAT,
     MINIMUM,
@@ -26,10 +27,10 @@ from adcli.numerics.optimality import (
     STATIONARY,
     Assessment,
     Bounds,
+    agreed,
+    mended,
 )
-from adcli.numerics.removable import agreed, mended
 from adcli.numerics.sparse_optimality import judged, of_higher_order
-from adcli.numerics.vectors import Vector, dense, quiet_scipy
 from adcli.solvers.conditions import StatedCondition, greatest, value_of, with_conditions
 from adcli.solvers.functions import GIVEN_UP, MOST_DENSE, ScalarVectorFunction
 from adcli.solvers.interior import ITERATIONS, PACKAGES, installed, interior, solver_module

@@ -80,7 +80,7 @@ def command(options: MinimizeOptions) -> int:
         options.remark(note)
     require_point(program.params, options.at)
     points = list(located(program.params, options.at, options.remark, program.source))
-    from adcli.numerics.vectors import load_scipy
+    from adcli.numerics.linear import load_scipy
     load_scipy()
     from adcli.numerics.optimality import outside
     from adcli.solvers import ampl

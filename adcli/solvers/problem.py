@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adcli.numerics.linear import Vector, dense, scaled
 from adcli.numerics.optimality import MOST_INPUTS, Bounds, PointDerivatives
-from adcli.numerics.vectors import Vector, dense, scaled
 from adcli.solvers.functions import MOST_DENSE, ScalarVectorFunction, VectorFunction
 
 SMALLEST_SCALE = 1e-3

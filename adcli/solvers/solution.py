@@ -17,15 +17,18 @@ import numpy as np
 
 from adcli.numerics.linear import (
     Square,
+    Vector,
     condition,
+    dense,
+    entries,
     leading,
     least_squares,
     lost_direction,
     manageable,
+    scaled,
 )
 from adcli.numerics.optimality import MARGIN, MOST_MOVES, SURE, beyond_rounding
 from adcli.numerics.sparse_optimality import factors, least_eigenvalue
-from adcli.numerics.vectors import Vector, dense, entries, scaled
 from adcli.solvers.functions import VectorFunction
 
 ZERO = 1e-8

@@ -16,8 +16,7 @@ from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.operations.activity import inputs_to_differentiate
 from adcli.numerics.levenberg import LocalModel, levenberg
-from adcli.numerics.linear import Square, largest, manageable, over
-from adcli.numerics.vectors import Vector, entries, quiet_scipy, scaled
+from adcli.numerics.linear import Square, Vector, entries, largest, manageable, over, quiet_scipy, scaled
 from adcli.solvers.conditions import with_equations
 from adcli.solvers.functions import GIVEN_UP, VectorFunction
 from adcli.solvers.problem import SMALLEST_SCALE

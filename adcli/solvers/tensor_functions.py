@@ -14,13 +14,13 @@ from adcli.codegen.modules.direct_tensors import OftenCalled
 from adcli.codegen.rows.expand import expand
 from adcli.input.arrays import fitting
 from adcli.lang.derive.repeated_terms import OTHERS, UNKNOWNS, Repeated, repeated
-from adcli.lang.evaluate.unfolding import length, unfolded
+from adcli.lang.evaluate.recording import length, unfolded
 from adcli.lang.ir import Program, has_tensors
 from adcli.lang.ir.errors import AdError
 from adcli.lang.operations.precision import PRECISIONS
 from adcli.lang.passes import pipeline
 from adcli.lang.sparsity.element_sparsity import computes_subscripts
-from adcli.numerics.vectors import Vector
+from adcli.numerics.linear import Vector
 from adcli.solvers.functions import MOST_DENSE, ScalarVectorFunction, VectorFunction, rounding_errors, weighted_sum
 from adcli.task.derive import DerivedProgram, short
 from adcli.task.entries import EntryPlaces, StatementEntries

@@ -17,7 +17,7 @@ from adcli.codegen.machine.cache import Store, location, to_stderr
 from adcli.lang.derive.derivatives import one_output
 from adcli.lang.derive.entries import EntryProgram, hessian_entries, jacobian_entries
 from adcli.lang.derive.linear_statements import NoStatements
-from adcli.lang.evaluate.unfolding import length_of_sizes, sizes_at
+from adcli.lang.evaluate.recording import length_of_sizes, sizes_at
 from adcli.lang.ir import Param, Values, Var
 from adcli.lang.sizes.binding import shapes
 from adcli.lang.sparsity.element_sparsity import TooManyEdges

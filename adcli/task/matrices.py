@@ -207,7 +207,7 @@ def elements(name: str, shape: Sequence[int]) -> list[str]:
 
 def output_shapes(program: Program, at: Values) -> dict[str, tuple[int, ...]]:
     """The shape of every output at a point."""
-    from adcli.lang.evaluate.unfolding import sizes_at
+    from adcli.lang.evaluate.recording import sizes_at
     from adcli.lang.sizes.binding import shapes
     found = shapes(program, sizes_at(program, at))
     return {r.name: found[r.atom] if isinstance(r.atom, Var) else () for r in program.results}

@@ -11,7 +11,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import name_table
 
 if TYPE_CHECKING:
-    from adcli.lang.evaluate.unfolding import Unfolded
+    from adcli.lang.evaluate.recording import Unfolded
 
 LIST_WIDTH = 100
 
@@ -49,7 +49,7 @@ def listed(title: str, items: Iterable[str]) -> Iterator[str]:
 
 def written_out(program: Program, at: Values, verb: str) -> Unfolded:
     """A program with tensors as one of numbers at a point. AdError where that would be too long."""
-    from adcli.lang.evaluate.unfolding import MOST_OPERATIONS, length, unfolded
+    from adcli.lang.evaluate.recording import MOST_OPERATIONS, length, unfolded
     operations = length(program, at)
     if operations > MOST_OPERATIONS:
         raise AdError(f"{verb} writes out every operation on numbers, at most {MOST_OPERATIONS:,}; here there are {operations:,}",

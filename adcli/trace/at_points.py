@@ -25,8 +25,7 @@ from adcli.output.report import which
 from adcli.output.streams import columns_of
 from adcli.task.request import Request
 from adcli.task.tasks import Task, made
-from adcli.trace.labels import labels
-from adcli.trace.tables import RENDERERS, TraceObject, TraceTable, Writer, text
+from adcli.trace.tables import RENDERERS, TraceObject, TraceTable, Writer, labels, text
 
 if TYPE_CHECKING:
     from adcli.trace.tensors import StatementRows

@@ -1,6 +1,6 @@
 """The trace of a program with tensors: a row for every statement, or every operation behind chosen elements.
 
-The program is written out as one of numbers at the point (`adcli.lang.evaluate.unfolding`) and traced as any; so tangents and
+The program is written out as one of numbers at the point (`adcli.lang.evaluate.recording`) and traced as any; so tangents and
 adjoints are those of the sweeps. A tensor's row has its shape, its Euclidean norm and its numbers, of a long one the corners.
 """
 from __future__ import annotations
@@ -19,8 +19,7 @@ from adcli.codegen.documents.names import examples, labels, legend
 from adcli.codegen.documents.notation import Label, Latex, Notation
 from adcli.codegen.rows.native_arithmetic import native_arithmetic
 from adcli.lang.analyse.trace import ADJOINT, TANGENT, VALUE, Trace, traced
-from adcli.lang.evaluate.recording import element
-from adcli.lang.evaluate.unfolding import MOST_OPERATIONS, Unfolded, elements_of, length, unfolded
+from adcli.lang.evaluate.recording import MOST_OPERATIONS, Unfolded, element, elements_of, length, unfolded
 from adcli.lang.ir import Atom, Lit, Program, Var
 from adcli.lang.ir.errors import AdError, Note
 from adcli.lang.ir.names import name_table, tensor_of
@@ -29,8 +28,7 @@ from adcli.lang.operations.recurrence import loops
 from adcli.lang.passes.status import activity, with_status
 from adcli.output.tensors import FIRST, abridged, extremes, nested_lines, norm
 from adcli.task.native import native
-from adcli.trace.labels import element_labels, no_element
-from adcli.trace.tables import FORWARD, NOTHING, PRIMAL, REVERSE, Cell, TraceRow, TraceTable
+from adcli.trace.tables import FORWARD, NOTHING, PRIMAL, REVERSE, Cell, TraceRow, TraceTable, element_labels, no_element
 
 Seeds = Mapping[str, Mapping[str, Any]]
 """Tangents of inputs and cotangents of outputs by name, each an array or a number for all elements."""

@@ -103,7 +103,7 @@ def groups(asked: WhyAt, at: Mapping[str, Any]) -> list[Explanation]:
         return groups_of(asked, asked.primal, at, asked.wrt)
     if (fault := too_large(asked, at)) is not None:
         raise fault
-    from adcli.lang.evaluate.unfolding import elements_of, unfolded
+    from adcli.lang.evaluate.recording import elements_of, unfolded
     whole = unfolded(asked.primal, at, asked.arithmetic)
     wrt = [x for x in whole.at if tensor_of(x) in set(asked.wrt)]
     of = differentiated(asked, whole.program, wrt)
@@ -143,7 +143,7 @@ def groups_of(asked: WhyAt, program: Program, at: Mapping[str, float], wrt: list
 def too_large(asked: WhyAt, at: Mapping[str, Any]) -> AdError | None:
     """The fault of a point that is too large to be written out, with the first element of each value that is not finite there, in
     the order of the program; where all are finite, of each adjoint of its outputs."""
-    from adcli.lang.evaluate.unfolding import MOST_OPERATIONS, length
+    from adcli.lang.evaluate.recording import MOST_OPERATIONS, length
     if (operations := length(asked.primal, at)) <= MOST_OPERATIONS:
         return None
     found = not_finite(asked.primal, at, asked.precision)

@@ -29,8 +29,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from string import Template
 
-from adcli.codegen.c.array_functions import tensor_source
-from adcli.codegen.c.source import CFunction, source
+from adcli.codegen.c.source import CFunction, source, tensor_source
 from adcli.codegen.c.spelling import comment, number
 from adcli.codegen.emission import EmitOptions
 from adcli.codegen.rows.expand import for_machine

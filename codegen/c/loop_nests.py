@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from adcli.codegen.c.language import LoopHead, Statements
 from adcli.codegen.c.plan import TensorStatements
-from adcli.codegen.nests.joint_loops import EACH, SCATTER, TOTAL, groups
+from adcli.codegen.nests.fusion import EACH, SCATTER, TOTAL, groups
 from adcli.codegen.nests.layout import elements
 from adcli.codegen.nests.recurrences import StepLoop
 from adcli.codegen.nests.row_sweeps import one_statement
@@ -321,7 +321,7 @@ class Loops(BoxLoops):
 
 
 class JointLoops(Loops):
-    """Writes the comprehensions of a joint loop (adcli.codegen.nests.joint_loops), each with what comes before its loop."""
+    """Writes the comprehensions of a joint loop (adcli.codegen.nests.fusion), each with what comes before its loop."""
 
     def __init__(self, function: TensorStatements, group: Sequence[Equation[Comprehension]]) -> None:
         whole, self.results = one_statement(group)

@@ -8,9 +8,8 @@ from math import prod
 from typing import Any
 
 from adcli.codegen.c.language import Helpers, Statements
-from adcli.codegen.nests.fusion import joined, needed
-from adcli.codegen.nests.invariants import invariants_outside
-from adcli.codegen.nests.joint_loops import side_by_side
+from adcli.codegen.nests.cse_across_statements import invariants_outside
+from adcli.codegen.nests.fusion import joined, needed, side_by_side
 from adcli.codegen.nests.layout import conditions_of, homes, placed, plain, scratch, size_parameters, work_slots
 from adcli.codegen.nests.recurrences import StepLoop, step_loop, unfilled, used_outside
 from adcli.lang.ir import Equation, Program, Var

@@ -12,8 +12,7 @@ from itertools import accumulate, groupby, pairwise
 from typing import NamedTuple
 
 from adcli.codegen.documents.columns import padded, width
-from adcli.codegen.documents.dot import COPIED, DERIVATIVE, SIGN, VALUE, WRONG
-from adcli.codegen.documents.graph import CALL, COPY, INPUT, Edge, Graph, Node, merged
+from adcli.codegen.documents.graph import CALL, COPIED, COPY, DERIVATIVE, INPUT, SIGN, VALUE, WRONG, Edge, Graph, Node, merged
 from adcli.codegen.documents.layered import layered
 
 LETTER, LINE, PAD, MARGIN, APART, BETWEEN = 7.3, 16, 10, 12, 22, 34

@@ -106,7 +106,7 @@ def module(program: Program, options: EmitOptions, flushing: str) -> CodeModule:
 
 def tensor_module(program: Program, options: EmitOptions, flushing: str, visible: str) -> CodeModule:
     """A program with tensors; `visible` is how LLVM is told that others can call its function."""
-    from adcli.codegen.c.array_functions import tensor_source
+    from adcli.codegen.c.source import tensor_source
     from adcli.lang.passes.pipeline import evaluation_program
     called = tensor_source(evaluation_program(program), options.name, precision=options.real)
     made = tensor_function(program, options, flushing, visible)

@@ -19,15 +19,14 @@ from adcli.codegen.machine.kernel import EntryPoint
 from adcli.codegen.matrices.writer import scratch
 from adcli.codegen.modules.module import FLAG, TensorModule, in_cells
 from adcli.codegen.modules.module_text import written
+from adcli.codegen.nests.cse_across_statements import invariants_outside
 from adcli.codegen.nests.fast_math import with_fast_math
-from adcli.codegen.nests.fusion import joined, needed
-from adcli.codegen.nests.invariants import invariants_outside
-from adcli.codegen.nests.joint_loops import joinable, side_by_side
+from adcli.codegen.nests.fusion import joinable, joined, needed, side_by_side
 from adcli.codegen.nests.layout import conditions_of, homes, placed, plain, size_parameters, work_slots
 from adcli.codegen.nests.recurrences import StepLoop
 from adcli.codegen.nests.steps import ModuleStep, divided, of_its_own
 from adcli.codegen.rows.llvm import Module
-from adcli.codegen.schedules.cost import cost
+from adcli.codegen.schedules.search import cost
 from adcli.lang.ir import Lit, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, Product, atoms, text
 from adcli.lang.ir.errors import AdError

@@ -1,4 +1,4 @@
-"""Joint loops in LLVM IR: the statements of a group (adcli.codegen.nests.joint_loops) in one loop.
+"""Joint loops in LLVM IR: the statements of a group (adcli.codegen.nests.fusion) in one loop.
 
 Each sum has as many accumulators as its own nest has, and adds to them in the same order: of registers that are done together,
 number u goes to accumulator u modulo their number, but to the first one where its own nest would do these one by one.
@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 
 from adcli.codegen.loops.addresses import Environment
 from adcli.codegen.loops.bodies import BodyWriter
-from adcli.codegen.loops.boxes import BOX
-from adcli.codegen.loops.index_loops import FEWER_BLOCKS
+from adcli.codegen.loops.index_loops import BOX, FEWER_BLOCKS
 from adcli.codegen.loops.nest_writer import NestWriter
-from adcli.codegen.nests.joint_loops import SCATTER, TOTAL, joinable
+from adcli.codegen.nests.fusion import SCATTER, TOTAL, joinable
 from adcli.codegen.nests.row_sweeps import SweptResult, one_statement
 from adcli.codegen.nests.steps import ModuleStep
 from adcli.codegen.schedules.schedule import Schedule

@@ -6,7 +6,7 @@
 `begin` to `end` of the outermost index are computed, so that threads can share it. Inner loops along the vectorised index work
 on whole registers; what is left over at the end is done with masked loads and stores, so that a result's bits do not depend on
 its place. Sums over the vectorised index are kept in lanes and blocks and added up at the end, long ones box by box
-(adcli.codegen.loops.boxes): in an order that depends on the sizes alone. A sum of products uses fused operations where the
+(adcli.codegen.loops.index_loops): in an order that depends on the sizes alone. A sum of products uses fused operations where the
 processor has them; nothing else in a body is reassociated or fused. Matrix products are nests like any other: with a tile of
 accumulators and copies that lie together they were measured at twice the speed of NumPy's BLAS on a processor with AVX-512, and
 they neither start threads nor depend on how many there are.
@@ -18,8 +18,7 @@ from collections.abc import Sequence
 from adcli.codegen.llvm_ir.frames import Placed
 from adcli.codegen.loops.addresses import Environment
 from adcli.codegen.loops.bodies import BodyWriter
-from adcli.codegen.loops.boxes import within_block
-from adcli.codegen.loops.index_loops import IndexLoops
+from adcli.codegen.loops.index_loops import IndexLoops, within_block
 from adcli.codegen.loops.packing import in_pieces
 from adcli.codegen.nests.row_sweeps import ELEMENTS, ROW_SUM, RowSweep, one_nest
 from adcli.codegen.rows.instructions import Instructions, suffix, vector

@@ -1,7 +1,7 @@
 """Calls of programs whose loops end early, with as many steps as they take: a run of the values counts these first.
 
-The values need no step for long, so histories are rings where that can be (`adcli.codegen.nests.rings`); where it cannot, they
-have some steps, and ever more until the loop ends in them.
+The values need no step for long, so histories are rings where that can be (`adcli.codegen.nests.recurrences`); where it cannot,
+they have some steps, and ever more until the loop ends in them.
 """
 from __future__ import annotations
 

@@ -24,17 +24,15 @@ from adcli.codegen.loops.joint_writer import JointLoop, joint_loop, simple
 from adcli.codegen.loops.thread_pool import FROM, TO, ThreadPool
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import EntryPoint
-from adcli.codegen.nests.cse_across_statements import computed_once
+from adcli.codegen.nests.cse_across_statements import computed_once, invariants_outside
 from adcli.codegen.nests.fast_math import with_fast_math
-from adcli.codegen.nests.fusion import in_machine_terms, joined
-from adcli.codegen.nests.invariants import invariants_outside
-from adcli.codegen.nests.joint_loops import groups, joinable, side_by_side
+from adcli.codegen.nests.fusion import groups, in_machine_terms, joinable, joined, side_by_side
 from adcli.codegen.nests.layout import homes
 from adcli.codegen.nests.recurrences import (
     in_place,
     own_starts,
+    with_rings,
 )
-from adcli.codegen.nests.rings import with_rings
 from adcli.codegen.nests.row_blocks import RowBlocks
 from adcli.codegen.nests.row_sweeps import RowSweep
 from adcli.codegen.nests.steps import ModuleStep, along_rows, crossing, divided, in_blocks

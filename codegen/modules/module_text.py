@@ -7,7 +7,7 @@ from functools import partial
 
 from adcli.codegen.llvm_ir.frames import FunctionWriter
 from adcli.codegen.loops.addresses import Environment
-from adcli.codegen.loops.boxes import each_box
+from adcli.codegen.loops.index_loops import each_box
 from adcli.codegen.loops.joint_writer import JointLoop, JointWriter
 from adcli.codegen.loops.nest_writer import NestWriter, SweepWriter
 from adcli.codegen.loops.packing import write_hoisted

@@ -26,16 +26,15 @@ from adcli.codegen.modules.sweeps import Sweeps
 from adcli.codegen.nests.recurrences import StepLoop
 from adcli.codegen.nests.row_blocks import RowBlocks
 from adcli.codegen.nests.steps import ModuleStep, of_its_own
-from adcli.codegen.schedules.cost import cost
 from adcli.codegen.schedules.schedule import Schedule
+from adcli.codegen.schedules.search import cost
 from adcli.lang.ir import Atom, Equation, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.operations.comprehension import Comprehension, Read
 from adcli.lang.operations.limits import BEYOND, MOST_INSTRUCTIONS, too_much
 from adcli.lang.operations.recurrence import Recurrence
 from adcli.lang.sizes.binding import bind, number, shapes
-from adcli.lang.sizes.in_bounds import prove, require_words
-from adcli.lang.sizes.step_order import prove_steps
+from adcli.lang.sizes.in_bounds import prove, prove_steps, require_words
 
 USUAL_STEPS = 64
 """As many steps a loop is supposed to take at most that is left when it has ended."""

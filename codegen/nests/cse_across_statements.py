@@ -11,10 +11,12 @@ statement has written anyway is read from there.
 That is done where the functions take longer than the numbers that are written and fetched in their place, and only for a tensor
 that is no larger than what it is made of; where a loop is checkpointed memory is worth more. The last operation of a statement
 stays where it is, so that a sum of products rounds as it did.
+
+Invariants leave their loops: functions and quotients of numbers that a statement would compute at every point.
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -23,6 +25,7 @@ from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.instructions import DEFINITIONS
 from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
+from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.comprehension import BodySource, Comprehension, Read, all_fixed, atoms_in, body_of
 from adcli.lang.operations.elementwise import compact, moved
 from adcli.lang.operations.recurrence import Recurrence, whole_statements
@@ -317,3 +320,51 @@ def _calls(op: Primitive, count: int, constants: tuple[float | None, ...]) -> in
     outs = tuple([Var() for _ in range(op.outs)])
     program = Program((), (Equation(outs, op, tuple(args)),), tuple([Result("", out) for out in outs]))
     return sum(not e.op.llvm for e in expand(program, DEFINITIONS, loops=True).equations)
+
+
+# ---------------------------------------------------------------- invariants
+
+def invariants_outside(program: Program, some: Callable[[Equation], object] = bool) -> Program:
+    """The program with such values of some statements as equations of numbers before the first that has them."""
+    found, known = list[Equation](), dict[object, Var]()
+    for e in program.equations:
+        if isinstance(e.op, Comprehension) and e.op.ranges and some(e):
+            e = _without_invariants(e, found, known)
+        found.append(e)
+    return replace(program, equations=tuple(found))
+
+
+def _without_invariants(e: Equation[Comprehension], found: list[Equation], known: dict[object, Var]) -> Equation:
+    """The statement with numbers in place of them, whose equations are appended."""
+    op = e.op
+    values: dict[Atom, Atom] = {p.var: e.args[s.arg] for p, s in op.inputs() if isinstance(s, Read) and _number(e.args[s.arg])}
+    moved = dict[Atom, None]()
+    for x in op.body.equations:
+        if all(isinstance(a, Lit) or a in values or a in moved for a in x.args):
+            moved |= dict.fromkeys(x.outs)
+    kept = [x for x in op.body.equations if x.outs[0] not in moved]
+    edge = {a for x in kept for a in x.args}   # no result: its last operation may be part of a sum
+    outside = [v for v in moved if v in edge and isinstance(v, Var) and not v.truth and any(map(_long, cone(op.body, v)))]
+    if not outside:
+        return e
+    for x in [x for v in outside for x in cone(op.body, v)]:
+        args = tuple([values.get(a, a) for a in x.args])
+        key = (x.op, *[identity(a) if isinstance(a, Lit) else a for a in args])
+        if key not in known:
+            known[key] = out = Var(None, True, x.outs[0].truth)
+            found.append(Equation((out,), x.op, args, e.span, e.group))
+        values[x.outs[0]] = known[key]
+    reads = tuple([Read(len(e.args) + k, ()) for k, _ in enumerate(outside)])
+    params = tuple([replace(p, name=f"x{n}") for n, p in enumerate([*op.body.params, *(Param(v, "") for v in outside)])])
+    equations = tuple([x for x in op.body.equations if x.outs[0] not in outside])
+    op = replace(op, sources=(*op.sources, *reads), body=replace(op.body, params=params, equations=equations))
+    return Equation(e.outs, *compact(op, (*e.args, *(values[v] for v in outside))), e.span, e.group)
+
+
+def _number(a: Atom) -> bool:
+    return isinstance(a, Lit) or not (a.shape or a.integer)
+
+
+def _long(x: Equation) -> bool:
+    """True for an operation that takes longer than keeping its value."""
+    return x.op is TABLE["div"] or calls(x) > 0

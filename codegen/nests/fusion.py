@@ -20,8 +20,7 @@ from adcli.codegen.rows.instructions import DEFINITIONS
 from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
 from adcli.lang.operations.comprehension import BodySource, Comprehension, Read, all_fixed, nested_reads
-from adcli.lang.operations.elementwise import compact, moved
-from adcli.lang.operations.reductions import in_sums
+from adcli.lang.operations.elementwise import compact, in_sums, moved
 from adcli.lang.simplify.simplify import simplify
 from adcli.lang.simplify.simplify_tensors import normal
 

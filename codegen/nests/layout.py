@@ -9,10 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from adcli.codegen.nests.fusion import in_machine_terms, needed, own_indices
-from adcli.codegen.nests.joint_loops import groups
-from adcli.codegen.nests.recurrences import StepLoop, in_place, over_all_steps, own_starts
-from adcli.codegen.nests.rings import with_rings
+from adcli.codegen.nests.fusion import groups, in_machine_terms, needed, own_indices
+from adcli.codegen.nests.recurrences import StepLoop, in_place, over_all_steps, own_starts, with_rings
 from adcli.lang.ir import Equation, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted
 from adcli.lang.operations.comprehension import Comprehension

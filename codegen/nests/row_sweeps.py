@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from adcli.codegen.nests.joint_loops import EACH, TOTAL, joinable
+from adcli.codegen.nests.fusion import EACH, TOTAL, joinable
 from adcli.codegen.nests.row_blocks import RowStep, Touched
 from adcli.codegen.schedules.schedule import Schedule, StepBlock
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var

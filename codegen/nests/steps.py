@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from adcli.codegen.nests.fusion import needed
+from adcli.codegen.nests.fusion import joinable, needed
 from adcli.codegen.nests.history_elements import history_elements
-from adcli.codegen.nests.joint_loops import joinable
 from adcli.codegen.nests.recurrences import (
     StepLoop,
     in_registers,

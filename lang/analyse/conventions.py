@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from adcli.lang.analyse.enclosure import Enclosure, InputBox, enclose, interval_values, precision, precisions
-from adcli.lang.analyse.numeric_rules import outcomes
+from adcli.lang.analyse.numeric_sweeps import outcomes
 from adcli.lang.evaluate import FLOAT, ValuesAt
 from adcli.lang.ir import JUMP, KINK, LEVELS, SMOOTH, Atom, Equation, Program
 from adcli.lang.ir.primitives import TABLE

@@ -16,8 +16,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from adcli.lang.analyse.numeric_rules import arguments, by_rule, contribution, met
-from adcli.lang.analyse.numeric_sweeps import Contribution, Sweep, dependent, forward_sweep, reverse_sweep
+from adcli.lang.analyse.numeric_sweeps import (
+    Contribution,
+    Sweep,
+    arguments,
+    by_rule,
+    contribution,
+    dependent,
+    forward_sweep,
+    met,
+    reverse_sweep,
+)
 from adcli.lang.enclosures import precise_arithmetic
 from adcli.lang.evaluate import FLOAT, MOST_EXPONENT_BITS, Arithmetic, ValuesAt, every_value, read
 from adcli.lang.ir import KINK, POLE, SINGULAR, Atom, Equation, Lit, Point, Program, Result, Var, definitions

@@ -14,8 +14,7 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from adcli.lang.analyse.numeric_rules import outcome, rule_of
-from adcli.lang.analyse.numeric_sweeps import Contribution, Derivative, Sweep, forward_sweep, reverse_sweep
+from adcli.lang.analyse.numeric_sweeps import Contribution, Derivative, Sweep, forward_sweep, outcome, reverse_sweep, rule_of
 from adcli.lang.evaluate import FLOAT, Arithmetic, ValuesAt, every_value, read
 from adcli.lang.ir import Atom, Equation, Lit, Point, Primitive, Program, Var
 from adcli.lang.ir.primitives import TABLE

@@ -116,7 +116,7 @@ def _histories(e: Equation[Recurrence], args: list[Any], sizes: dict[Any, Any], 
     order. The meaning is that of the docstring of `adcli.lang.operations.recurrence`, with nothing in it that is quick."""
     from adcli.lang.evaluate.comprehensions import filled, make_neutral, written
     from adcli.lang.evaluate.matrices import written_matrices
-    from adcli.lang.operations.reductions import written_out
+    from adcli.lang.operations.elementwise import written_out
     wanted = len(e.outs)
     (plain,) = written_out(e)
     op, args = plain.op, [*args[:wanted], *[arithmetic.constant(0.0)] * (len(plain.outs) - wanted), *args[wanted:]]

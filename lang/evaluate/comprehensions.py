@@ -17,11 +17,10 @@ from adcli.lang.ir import Equation, Param, Program, Var
 from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Modulo, Product, atoms, value
 from adcli.lang.ir.errors import AdError
 from adcli.lang.operations.comprehension import COMBINED_BY, NEUTRAL, Comprehension, Read, Subscript
+from adcli.lang.operations.elementwise import written_out
 from adcli.lang.operations.matrix import Boxed
-from adcli.lang.operations.reductions import written_out
 from adcli.lang.sizes.binding import bind, elements, no_subscript, number
-from adcli.lang.sizes.in_bounds import prove
-from adcli.lang.sizes.step_order import prove_steps
+from adcli.lang.sizes.in_bounds import prove, prove_steps
 
 BLOCK = 1024
 """Terms of a sum that are added one after another, see `_sum_in_blocks`; more where there are more blocks than that."""

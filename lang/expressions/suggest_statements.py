@@ -15,7 +15,7 @@ from adcli.lang.ir import Atom, Var
 from adcli.lang.ir.affine import Index, affine
 from adcli.lang.ir.errors import AdError, Fix, Source
 from adcli.lang.ir.names import Names
-from adcli.lang.suggest.definitions import Suggestion
+from adcli.lang.suggest.suggestions import Suggestion
 from adcli.lang.syntax.parse import parse_tree
 from adcli.lang.tree.nodes import (
     Assign,

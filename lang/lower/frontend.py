@@ -147,8 +147,11 @@ def lower(tree: Tree, library: Callable[[], Mapping[str, Template]], faults: Seq
     tree has not; then the first fault ends it."""
     kind = MainScope
     if any(map(of_tensors, tree.statements)):   # no KnownLine is
-        from adcli.lang.loops.loop_values import with_steps  # only for programs with tensors
-        from adcli.lang.loops.nested_loops import has_nested, unnested
+        from adcli.lang.loops.nested_loops import (
+            has_nested,
+            unnested,
+            with_steps,  # only for programs with tensors
+        )
         from adcli.lang.lower.tensor_program import MainTensors
         kind = MainTensors
     context = Context(tree, library)

@@ -60,8 +60,7 @@ from adcli.lang.operations.comprehension import (
     fixed_indices,
     identity_body,
 )
-from adcli.lang.operations.elementwise import elementwise, emit, every_element, filled
-from adcli.lang.operations.reductions import in_a_row, running
+from adcli.lang.operations.elementwise import elementwise, emit, every_element, filled, in_a_row, running
 from adcli.lang.simplify.simplify import simplify
 
 NE, DUP, MUL, SELECT = TABLE["ne"], TABLE["dup"], TABLE["mul"], TABLE["select"]

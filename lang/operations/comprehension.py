@@ -40,7 +40,7 @@ from adcli.lang.operations.activity import active_values
 NEUTRAL = {"=": 0.0, "+": 0.0, "*": 1.0, "min": float("inf"), "max": float("-inf"), "lse": float("-inf")}
 """The neutral value of each reduction."""
 COMBINED_BY = {"+": "add", "*": "mul", "min": "min", "max": "max", "lse": "logaddexp"}
-"""The row of the table that combines two values. (Many values under "lse" are `adcli.lang.operations.reductions`.)"""
+"""The row of the table that combines two values. (Many values under "lse" are `adcli.lang.operations.elementwise`.)"""
 MOST_DIMENSIONS = 32
 """Of a tensor, and indices of a comprehension: every NumPy has so many."""
 POW = TABLE["pow"]

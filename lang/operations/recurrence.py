@@ -16,7 +16,7 @@ that no point is left for. All other elements stay as they are. Reads see what t
 What a program must satisfy: the write of a statement that assigns has the step in one subscript, as step + constant, and in no
 other; an element is assigned by one statement at one step, and added to only behind that; all writes to an element come before
 its first read. With that every read, at whatever moment, sees the final value. Constant distances from the step tell the order;
-for lags that are sizes or indices, and sums at any subscripts, it is proved (`adcli.lang.sizes.step_order`).
+for lags that are sizes or indices, and sums at any subscripts, it is proved (`adcli.lang.sizes.in_bounds`).
 """
 from __future__ import annotations
 

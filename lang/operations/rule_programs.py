@@ -1,6 +1,6 @@
 """The rules of the table written out: what a row's map or status condition emits, one row at a time.
 
-For whoever looks at a single operation: runs its rule on numbers (`adcli.lang.analyse.numeric_rules`), counts it
+For whoever looks at a single operation: runs its rule on numbers (`adcli.lang.analyse.numeric_sweeps`), counts it
 (`adcli.lang.derive.cost`), or asks which arguments it depends on (`adcli.lang.sparsity.sparsity`). No rule is written a second
 time, so what is said of an operation is what both modes of differentiation do with it. A rule is that of an operation with a
 number of arguments and with constants where the row wants them; everything else is a variable. It takes time and memory in

@@ -40,8 +40,7 @@ from adcli.lang.operations.comprehension import (
     in_reading_order,
     nested_reads,
 )
-from adcli.lang.operations.elementwise import compact, emit
-from adcli.lang.operations.reductions import running
+from adcli.lang.operations.elementwise import compact, emit, running
 from adcli.lang.sizes.ranges import Access, Domain, surely_inside
 
 ADD, SUB, MUL, DIV, NEG = (TABLE[name] for name in ("add", "sub", "mul", "div", "neg"))

@@ -32,10 +32,9 @@ from adcli.lang.ir.records import plain_record, value_record
 from adcli.lang.operations.comprehension import ends_of, in_ranges
 from adcli.lang.operations.matrix import Boxed, accesses
 from adcli.lang.operations.recurrence import Recurrence, meetings, with_statements
-from adcli.lang.sizes.in_bounds import divisors, expressions, magnitude
+from adcli.lang.sizes.in_bounds import divisors, expressions, magnitude, meeting_sizes
 from adcli.lang.sizes.proofs import proved
 from adcli.lang.sizes.ranges import Access, Domain, ends_in_doubt
-from adcli.lang.sizes.step_order import meeting_sizes
 
 SMALLEST_DIVISOR = 8
 """The bytes of an element."""

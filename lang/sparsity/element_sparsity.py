@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from adcli.lang.evaluate import every_value, numpy_arithmetic
 from adcli.lang.evaluate.comprehensions import Known, as_value, bound, numbers, points, subscripts_at
-from adcli.lang.evaluate.unfolding import box_points
+from adcli.lang.evaluate.recording import box_points
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.modes.duplicate import duplicate

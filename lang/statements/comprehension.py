@@ -51,8 +51,16 @@ from adcli.lang.statements.comprehension_body import (
     shape_of,
     size_of,
 )
-from adcli.lang.statements.index_choices import Arm, IndexChoices, conditions_in
-from adcli.lang.statements.index_conditions import IndexTest, Piece, PlaceComparisons, limits, pieces_where
+from adcli.lang.statements.index_conditions import (
+    Arm,
+    IndexChoices,
+    IndexTest,
+    Piece,
+    PlaceComparisons,
+    conditions_in,
+    limits,
+    pieces_where,
+)
 from adcli.lang.tree.nodes import (
     Call,
     Clause,

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from adcli.lang.analyse.numeric_rules import by_rule
-from adcli.lang.analyse.numeric_sweeps import ArgumentUse, forward_sweep, reverse_sweep
+from adcli.lang.analyse.numeric_sweeps import ArgumentUse, by_rule, forward_sweep, reverse_sweep
 from adcli.lang.enclosures import precise_arithmetic
 from adcli.lang.evaluate import FLOAT, Arithmetic, every_value, read
 from adcli.lang.ir import Atom, Equation, Point, Program, Result, definitions

@@ -10,8 +10,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from adcli.codegen.c.array_functions import tensor_source
-from adcli.codegen.c.source import CFunction
+from adcli.codegen.c.source import CFunction, tensor_source
 from adcli.codegen.nests.layout import size_parameters
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Program, has_tensors, shape_of

@@ -16,7 +16,7 @@ from itertools import product
 from random import Random
 from typing import Any, NamedTuple
 
-from adcli.lang.analyse.numeric_rules import run
+from adcli.lang.analyse.numeric_sweeps import run
 from adcli.lang.enclosures import precise_arithmetic
 from adcli.lang.evaluate import FLOAT
 from adcli.lang.ir import DOMAIN, JUMP, KINK, SINGULAR, SMOOTH, Equation, Lit, Primitive, Var

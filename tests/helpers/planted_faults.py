@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from adcli.lang.analyse import numeric_rules
+from adcli.lang.analyse import numeric_sweeps
 from adcli.lang.ir import Primitive
 from adcli.lang.ir.build import When
 from adcli.lang.ir.primitives import TABLE
@@ -37,7 +37,7 @@ def planted(op: Primitive, column: str, value: Any) -> Iterator[None]:
 
 def forget() -> None:
     """What is kept of rules of the table."""
-    for forgotten in (numeric_rules._map.cache_clear, numeric_rules._shared.cache_clear, numeric_rules._status.cache_clear,
+    for forgotten in (numeric_sweeps._map.cache_clear, numeric_sweeps._shared.cache_clear, numeric_sweeps._status.cache_clear,
                       status.possible.cache_clear, *rule_programs.FORGET):
         forgotten()
 

@@ -39,7 +39,7 @@ class Ways(NamedTuple):
 def ours(network: Network) -> Ways:
     from adcli.lang.lower.frontend import parse  # here, for others that time CasADi alone
 
-    from adcli.numerics.vectors import places
+    from adcli.numerics.linear import places
     from adcli.solvers.tensor_functions import vector_function
     start = time.perf_counter()
     program = parse(PROGRAM)

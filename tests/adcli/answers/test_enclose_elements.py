@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from adcli.lang.evaluate import unfolding
+from adcli.lang.evaluate import recording
 from command import adcli, succeeds
 
 from adcli.answers import enclose
@@ -48,7 +48,7 @@ def test_bounds_hold_and_are_close(text, middle, width, reference):
 
 
 def test_what_is_too_long_is_refused_before_the_ends_of_its_elements_are_made(monkeypatch):
-    monkeypatch.setattr(unfolding, "MOST_OPERATIONS", 1)
+    monkeypatch.setattr(recording, "MOST_OPERATIONS", 1)
     monkeypatch.setattr(enclose, "around", None)
     ended = adcli("eval", "-e", "input x(N); y +=! x(i)", "--at", "x=[1,2,3]±0.1", "--enclose")
     assert ended.code in (1, 2) and "at most 1;" in ended.err

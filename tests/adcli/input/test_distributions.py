@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from adcli.input.distributions import DISTRIBUTIONS, SYNONYMS, Sample, Spread, distribution
-from adcli.input.spreads import split
+from adcli.input.distributions import DISTRIBUTIONS, SYNONYMS, Sample, Spread, distribution, split
 from adcli.propagate.draws import draws
 
 X, W = 3.0, 0.7

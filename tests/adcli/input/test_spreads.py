@@ -6,8 +6,7 @@ from adcli.lang.ir.errors import AdError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adcli.input.distributions import NORMAL
-from adcli.input.spreads import split, widths
+from adcli.input.distributions import NORMAL, split, widths
 from adcli.propagate.budgets import concise, pair
 
 

@@ -12,7 +12,7 @@ from places import ROOT
 from session_seed import drawn
 
 from adcli.lsp import diagnostics, hover
-from adcli.lsp.open_text import OpenText, Positions
+from adcli.lsp.one_name import OpenText, Positions
 from adcli.lsp.scopes import INDEX
 from adcli.lsp.server import ANSWERS
 from adcli.manual.functions import functions

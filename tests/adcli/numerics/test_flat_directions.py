@@ -2,9 +2,8 @@
 import numpy as np
 import pytest
 
-from adcli.numerics import flat_directions as module
-from adcli.numerics.flat_directions import flat_directions
-from adcli.numerics.optimality import PointDerivatives
+from adcli.numerics import optimality as module
+from adcli.numerics.optimality import PointDerivatives, flat_directions
 
 JACOBIAN = np.array([[1.0, 2, 0, 0, 0, 0, 0, 0, 0], [0, 0, 1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 0, 0, 3, 0, 0, 0],
                      [0, 0, 0, 0, 0, 0, 1, 1, 0], [0, 0, 0, 0, 0, 0, 0, 2, 1]])

@@ -14,9 +14,8 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.syntax.source import decode
 from session_seed import drawn
 
-from adcli.rows import grouped_sums, sum_work
-from adcli.rows.grouped_sums import GroupedSums
-from adcli.rows.sum_work import SumWork, quantities
+from adcli.rows import sum_work
+from adcli.rows.sum_work import GroupedSums, SumWork, quantities
 from adcli.rows.sums import Sums
 from adcli.task.request import Request
 from adcli.task.tasks import made
@@ -50,7 +49,7 @@ def state(columns: dict[str, np.ndarray], keys: np.ndarray, rows: Sequence[int])
 def test_groups_are_those_of_their_rows_alone(limits: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
     """Many groups of few rows and few of many; in pieces, with carries after every few terms, and put together in steps."""
     for name, value in limits.items():
-        for module in (sum_work, grouped_sums, exact_sums):
+        for module in (sum_work, exact_sums):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, value)
     random = drawn("grouped", *limits)
@@ -74,7 +73,7 @@ def test_groups_are_those_of_their_rows_alone(limits: dict[str, int], monkeypatc
 
 def test_many_groups_take_little_memory_and_more_than_there_is_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr(grouped_sums, "require_room", lambda *words: asked.append(words))
+    monkeypatch.setattr(sum_work, "require_room", lambda *words: asked.append(words))
     rows = 20_000
     columns = {name: np.linspace(1.0, 2.0, rows) for name in "xyw"}
     total = GroupedSums(work().names, work().factors)
@@ -86,6 +85,6 @@ def test_many_groups_take_little_memory_and_more_than_there_is_is_refused(monkey
 
     def none_left(what: str, size: int, help: str) -> None:
         raise AdError(what, help=help)
-    monkeypatch.setattr(grouped_sums, "require_room", none_left)
+    monkeypatch.setattr(sum_work, "require_room", none_left)
     with pytest.raises(AdError, match="sums of 20,000 groups"):
         GroupedSums(work().names, work().factors).merge(total)

@@ -18,7 +18,7 @@ from session_seed import drawn, half
 
 import adcli
 from adcli import AdError
-from adcli.numerics.vectors import UNREAD
+from adcli.numerics.linear import UNREAD
 from adcli.solvers import minimize
 from adcli.solvers.interior import PACKAGES
 from adcli.solvers.minimize import SOLVERS
@@ -548,7 +548,7 @@ def test_a_large_problem_without_a_fit_solver_says_which_to_install(n, has, note
 
 
 def test_what_is_not_loaded_with_scipy_can_be_loaded_later():
-    script = ("from adcli.numerics.vectors import UNREAD, load_scipy; import sys, numpy; load_scipy(); load_scipy()\n"
+    script = ("from adcli.numerics.linear import UNREAD, load_scipy; import sys, numpy; load_scipy(); load_scipy()\n"
               "assert not {f'numpy.{name}' for name in UNREAD} & {*sys.modules}\n"
               "import scipy.optimize; print(*[getattr(numpy, name).__name__ for name in UNREAD])")
     said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout

@@ -18,8 +18,7 @@ from places import ROOT
 from sample_files import SCALARS
 
 from adcli import compile
-from adcli.trace.labels import labels
-from adcli.trace.tables import Writer, latex
+from adcli.trace.tables import Writer, labels, latex
 
 TEXTBOOK = ROOT / "samples" / "textbook.ad"
 AT = ("--at", "x1=2,x2=5")

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import pytest
-from adcli.lang.evaluate import unfolding
+from adcli.lang.evaluate import recording
 from command import adcli
 
 LOOP = ("input W(n, n), h0(n)\nh(0, i) = h0(i)\nfor t in 0:3 { a(t, i) +=! W(i, j)*h(t, j); h(t + 1, i) = sqrt(a(t, i)) }\n"
@@ -18,7 +18,7 @@ LOOP = ("input W(n, n), h0(n)\nh(0, i) = h0(i)\nfor t in 0:3 { a(t, i) +=! W(i, 
 ], ids=["made in a loop", "an input", "a derivative", "nothing", "an overflow"])
 def test_the_first_element_of_each_value_that_is_not_finite_is_named(text: str, at: str, said: str,
                                                                      monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unfolding, "MOST_OPERATIONS", 0)
+    monkeypatch.setattr(recording, "MOST_OPERATIONS", 0)
     ended = adcli("why", "-e", text, "--at", at)
     assert ended.code == 2 and "why follows at most 0 operations on numbers; here there are " in ended.err
     assert "help: give smaller tensors" in ended.err and (said in ended.err or said == "operations\n"), ended.err

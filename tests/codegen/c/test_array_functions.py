@@ -7,8 +7,8 @@ import subprocess
 
 import numpy as np
 import pytest
-from adcli.codegen.c.array_functions import tensor_source, unused
 from adcli.codegen.c.language import Helpers
+from adcli.codegen.c.source import tensor_source, unused
 from adcli.codegen.c.spelling import language
 from adcli.codegen.emission import EmitOptions
 from adcli.codegen.library.code import object_file

@@ -6,8 +6,22 @@ import shutil
 import subprocess
 
 import pytest
-from adcli.codegen.documents.dot import DERIVATIVE, VALUE, WRONG, digraph, quoted
-from adcli.codegen.documents.graph import CALL, COPY, INPUT, OPERATION, OUTPUT, Edge, Graph, Node, program_graph
+from adcli.codegen.documents.graph import (
+    CALL,
+    COPY,
+    DERIVATIVE,
+    INPUT,
+    OPERATION,
+    OUTPUT,
+    VALUE,
+    WRONG,
+    Edge,
+    Graph,
+    Node,
+    digraph,
+    program_graph,
+    quoted,
+)
 from adcli.codegen.documents.svg import DARK
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import Program

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from adcli.codegen.loops import boxes
+from adcli.codegen.loops import index_loops
 from adcli.codegen.modules.runtime import compile_tensors
 from adcli.lang.evaluate import comprehensions as evaluated
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
@@ -34,7 +34,7 @@ def test_a_sum_has_every_point_once_wherever_it_is_cut(text: str, monkeypatch: p
     """Of whole numbers sums are exact in any order, so the bits are those of the reference, whose blocks are cut too."""
     r, program = drawn(text), parse(text)
     box = r.choice((1, 3))
-    monkeypatch.setattr(boxes, "BOX", box)
+    monkeypatch.setattr(index_loops, "BOX", box)
     monkeypatch.setattr(evaluated, "BLOCK", box)
     for longest in half((40, 7, 3)):
         sizes = {name: r.randint(1, longest) for name in "KLMN"} | {"K": r.randint(1, 3)}
@@ -50,7 +50,7 @@ def test_a_sum_has_every_point_once_wherever_it_is_cut(text: str, monkeypatch: p
 
 @pytest.mark.parametrize("number", half(range(12)))
 def test_random_programs_are_the_same_wherever_they_are_cut(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boxes, "BOX", 2)
+    monkeypatch.setattr(index_loops, "BOX", 2)
     s: Sample = sample(drawn(f"boxes {number}"))
     program = s.program()
     everywhere(program, s.values, evaluate(program, s.values, numpy_arithmetic()))

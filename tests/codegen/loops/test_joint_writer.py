@@ -9,7 +9,7 @@ from adcli.codegen.modules import module
 from adcli.codegen.modules.module import laid_out
 from adcli.codegen.modules.runtime import compile_tensors
 from adcli.codegen.nests import row_blocks
-from adcli.codegen.nests.joint_loops import groups, side_by_side
+from adcli.codegen.nests.fusion import groups, side_by_side
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.ir import Program
 from adcli.lang.lower.frontend import parse

@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
-from adcli.codegen.loops import quotients
+from adcli.codegen.loops import bodies
 from adcli.codegen.machine import veclib
 from adcli.codegen.modules.module_text import emit
 from adcli.codegen.modules.runtime import compile_tensors
@@ -38,7 +38,7 @@ def divided(x: np.ndarray, y: np.ndarray) -> None:
 
 def numbers_at_edges() -> list[float]:
     """Zeros, the ends of all ranges and the numbers beside them, and none."""
-    info, most, exponents = np.finfo(float), quotients.LARGEST_DIVISOR, (2.0 ** -511, 2.0 ** 513)
+    info, most, exponents = np.finfo(float), bodies.LARGEST_DIVISOR, (2.0 ** -511, 2.0 ** 513)
     ends = [info.tiny, info.smallest_subnormal, info.max, most, 1 / most, 1, 2, *exponents,
             *(x * y for x in exponents for y in (most, 1 / most))]
     with np.errstate(over="ignore"):

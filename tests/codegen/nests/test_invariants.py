@@ -4,8 +4,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from adcli.codegen.emission import EmitOptions
+from adcli.codegen.nests.cse_across_statements import invariants_outside
 from adcli.codegen.nests.fusion import joined
-from adcli.codegen.nests.invariants import invariants_outside
 from adcli.codegen.nests.layout import plain
 from adcli.codegen.targets import TARGETS
 from adcli.lang.evaluate import evaluate, numpy_arithmetic

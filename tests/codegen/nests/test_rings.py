@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from adcli.codegen.modules.runtime import compile_tensors
-from adcli.codegen.nests.rings import with_rings
+from adcli.codegen.nests.recurrences import with_rings
 from adcli.lang.lower.frontend import parse
 from adcli.lang.operations.recurrence import Recurrence
 

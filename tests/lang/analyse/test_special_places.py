@@ -5,7 +5,7 @@ import math
 from itertools import product
 
 import pytest
-from adcli.lang.analyse.numeric_rules import met
+from adcli.lang.analyse.numeric_sweeps import met
 from adcli.lang.analyse.special_places import quantities
 from adcli.lang.evaluate import FLOAT, every_value, read
 from adcli.lang.ir import Equation, Lit, Param, Program, Result, Var

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from adcli.lang.evaluate import evaluate
-from adcli.lang.evaluate.unfolding import elements_of, evaluations, length, unfolded
+from adcli.lang.evaluate.recording import elements_of, evaluations, length, unfolded
 from adcli.lang.ir.rounded import meaning
 from adcli.lang.lower.frontend import parse
 from tensors_at_points import PROGRAMS

@@ -15,8 +15,7 @@ from adcli.lang.operations.matrix import bound_names
 from adcli.lang.passes.pipeline import adjoint_program
 from adcli.lang.sizes.all_sizes import SizeConditions, size_conditions
 from adcli.lang.sizes.binding import number
-from adcli.lang.sizes.in_bounds import expressions, prove
-from adcli.lang.sizes.step_order import prove_steps
+from adcli.lang.sizes.in_bounds import expressions, prove, prove_steps
 from random_comprehensions import sample
 from session_seed import drawn
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from adcli.lang.evaluate.unfolding import unfolded
+from adcli.lang.evaluate.recording import unfolded
 from adcli.lang.ir import Program, shape_of
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import tensor_of

@@ -6,7 +6,7 @@ from adcli.lang.ir import Program
 from adcli.lang.lower.frontend import parse
 from adcli.lang.modes.forward import jvp
 from adcli.lang.simplify.simplify import simplify
-from adcli.lang.verify.taylor_remainder import ORDERS, RELATIVE_STEPS, Remainder, remainders
+from adcli.lang.verify.differences import ORDERS, RELATIVE_STEPS, Remainder, remainders
 
 FIRST, SECOND, LAST = RELATIVE_STEPS
 
