@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.ir import Lit, Program, Result, notation
+from adcli.lang.ir import Lit, Program, Result
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
@@ -17,6 +17,7 @@ from adcli.lang.passes.status import with_status
 from adcli.lang.printing.printer import STYLES, print_program
 from adcli.lang.simplify.simplify import simplify
 from adcli.lang.syntax.scan import KEYWORDS
+from adcli.lang.tree import notation
 from hypothesis import given
 from laws import (
     check_round_trip,
