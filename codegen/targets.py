@@ -56,7 +56,7 @@ TARGETS = {
     "rust": Target("a module of Rust", "scripts.rust:emit", ("symbol",), "scripts.rust"),
     "sympy": Target("a module that builds expressions of SymPy", "scripts.symbolic:emit", ("symbol",), "scripts.symbolic"),
     "latex": Target("equations of LaTeX", "documents.latex:emit", ()),
-    "dot": Target("a graph for Graphviz", "documents.dot:emit", ("symbol",)),
+    "dot": Target("a graph for Graphviz", "documents.graph:emit", ("symbol",)),
     "llvm": Target("verified LLVM IR", "library.code:ir"),
     "asm": Target("assembly", "library.code:assembly"),
     "object": Target("an object file", "library.code:object_file"),
