@@ -18,8 +18,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations_with_replacement, islice, product
 
 from adcli.check.foreign import Answer, Foreign, cut
-from adcli.check.subject import Derived, EntryKey, Seen, Subject
-from adcli.check.tally import Blame, Compared, Tally
+from adcli.check.subject import Blame, Compared, Derived, EntryKey, Seen, Subject, Tally
 from adcli.input.sampling import Point
 from adcli.lang.analyse.rounding import ANY_ORDER
 from adcli.lang.derive.derivatives import canonical, gradient, hessian, jacobian, partial_name

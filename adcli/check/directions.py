@@ -13,7 +13,7 @@ import numpy as np
 
 from adcli.check.elements import TensorDerivatives
 from adcli.check.methods import MARGIN, in_precision
-from adcli.check.tally import Tally
+from adcli.check.subject import Tally
 from adcli.codegen.modules.runtime import TensorKernel
 from adcli.input.points import Point
 from adcli.lang.analyse.rounding import ULP, Bounded

@@ -17,8 +17,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from adcli.answers.diagnose import described
-from adcli.check.subject import EntryKey, Seen, Subject, evaluated, tamed
-from adcli.check.tally import Tally
+from adcli.check.subject import EntryKey, Seen, Subject, Tally, evaluated, tamed
 from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.native_arithmetic import NATIVE
 from adcli.lang.analyse.rounding import NEAR, Bounded, Rounding

@@ -11,8 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from adcli.check.methods import METHODS, POINTS, has_precision, in_precision
-from adcli.check.subject import EntryKey, Subject, evaluated, spread
-from adcli.check.tally import NO_DIGIT, Tally, joined
+from adcli.check.subject import NO_DIGIT, EntryKey, Subject, Tally, evaluated, joined, spread
 from adcli.input import sampling
 from adcli.input.points import Point
 from adcli.input.settings import Options

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from adcli.answers.diagnose import described, letter
-from adcli.check.tally import Blame
+from adcli.check.subject import Blame
 from adcli.lang.ir.errors import diagnostic, plural
 from adcli.output.numbers import json_text, non_finite, shortest
 from adcli.output.wrap import fitted, table
 
 if TYPE_CHECKING:
     from adcli.check.points import Check
-    from adcli.check.tally import Compared, Tally
+    from adcli.check.subject import Compared, Tally
     from adcli.lang.verify.culprits import Culprit
 
 HEADINGS = ("method", "compared", "worst", "allowed", "verdict", "")

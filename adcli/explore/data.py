@@ -30,8 +30,7 @@ from adcli.codegen.documents.svg import APART
 from adcli.codegen.scripts import tape as tapes
 from adcli.codegen.scripts.javascript import operations
 from adcli.codegen.scripts.tape import Json, as_json, tape, work
-from adcli.explore.formulas import NamesInStyles, guarded, lines, rows, source_lines
-from adcli.explore.sweeps import Shown, shown
+from adcli.explore.formulas import NamesInStyles, Shown, guarded, lines, rows, shown, source_lines
 from adcli.lang.analyse.numeric_sweeps import rule_of
 from adcli.lang.analyse.trace import ADJOINT, TANGENT
 from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Param, Program, Result, Var, has_tensors, shape_of

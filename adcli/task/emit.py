@@ -184,8 +184,7 @@ def described(plan: SweepPlan) -> str:
 def of_tensors(program: Program, at: Values | None, tier: str, fast: bool) -> Iterator[str]:
     """The lines on a program."""
     from adcli.codegen.machine import veclib
-    from adcli.codegen.modules.module import laid_out
-    from adcli.codegen.modules.module_text import written
+    from adcli.codegen.modules.module import laid_out, written
     from adcli.codegen.modules.runtime import TensorKernel, instructions_worth
     from adcli.lang.passes.pipeline import evaluation_program
     module = laid_out(evaluation_program(program), veclib.lanes(), veclib.host(), fast=fast)

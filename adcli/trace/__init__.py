@@ -1,5 +1,5 @@
 """The verb trace: the evaluation table of the textbooks, with tangents and adjoints.
 
-`command` takes the options, `at_points` makes the tables of them for the shell and for Python; `labels` names the lines, `tables`
-lays them out, and `tensors` has those of programs with tensors.
+`command` takes the options, `at_points` makes the tables of them for the shell and for Python; `tables` names
+the lines and lays them out, and `tensors` has those of programs with tensors.
 """

@@ -384,8 +384,7 @@ def drawn_values(asked: Timing, program: Program, sizes: Mapping[str, int], limi
 def tensor_phases(asked: Timing, sizes: Mapping[str, int], inside: Mapping[str, int]) -> dict[str, float]:
     """Milliseconds from text to the callable adjoint for these sizes, phase by phase; LLVM in haste, and well."""
     from adcli.codegen.machine import veclib
-    from adcli.codegen.modules.module import laid_out
-    from adcli.codegen.modules.module_text import written
+    from adcli.codegen.modules.module import laid_out, written
     from adcli.codegen.modules.runtime import TensorKernel
     from adcli.codegen.rows import jit
     from adcli.codegen.rows.compiled import linked

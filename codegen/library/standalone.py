@@ -17,8 +17,7 @@ from adcli.codegen.loops.addresses import Machine
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import EntryPoint
 from adcli.codegen.matrices.writer import scratch
-from adcli.codegen.modules.module import FLAG, TensorModule, in_cells
-from adcli.codegen.modules.module_text import written
+from adcli.codegen.modules.module import FLAG, TensorModule, in_cells, written
 from adcli.codegen.nests.cse_across_statements import invariants_outside
 from adcli.codegen.nests.fast_math import with_fast_math
 from adcli.codegen.nests.fusion import joinable, joined, needed, side_by_side

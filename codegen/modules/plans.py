@@ -24,7 +24,7 @@ from adcli.codegen.modules.segments import Run, SegmentPlan, in_order, planned
 from adcli.codegen.modules.sequence import EVERYTHING
 from adcli.codegen.modules.sweeps import Sweeps
 from adcli.codegen.nests.recurrences import StepLoop
-from adcli.codegen.nests.row_blocks import RowBlocks
+from adcli.codegen.nests.row_sweeps import RowBlocks
 from adcli.codegen.nests.steps import ModuleStep, of_its_own
 from adcli.codegen.schedules.schedule import Schedule
 from adcli.codegen.schedules.search import cost

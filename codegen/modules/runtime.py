@@ -17,8 +17,7 @@ from adcli.codegen.machine.kernel import COMPILING, Kernel
 from adcli.codegen.modules.array_calls import PlannedKernel
 from adcli.codegen.modules.calls import LARGE, SPARE_BYTES, Allocate, CallInterface, CallMemory, CallPlan, Shapes, Stretch
 from adcli.codegen.modules.matrices import CALLED, MatrixCaller
-from adcli.codegen.modules.module import FLAG, TensorModule
-from adcli.codegen.modules.module_text import emit, written
+from adcli.codegen.modules.module import FLAG, TensorModule, emit, written
 from adcli.codegen.modules.plans import CallPlanner, named
 from adcli.codegen.rows.compiled import linked
 from adcli.codegen.rows.jit import object_code

@@ -15,7 +15,7 @@ from adcli.codegen.loops.addresses import Environment
 from adcli.codegen.loops.joint_writer import JOINT, JointLoop
 from adcli.codegen.loops.thread_pool import ALONE, FROM, HELPS, LEADS, MAILBOX, NUMBER, POSTS, TO, WAITS, WHOLE, ThreadPool
 from adcli.codegen.nests.recurrences import StepLoop
-from adcli.codegen.nests.row_blocks import RowBlocks
+from adcli.codegen.nests.row_sweeps import RowBlocks
 from adcli.codegen.rows.instructions import Instructions
 from adcli.lang.ir import Var
 from adcli.lang.ir.affine import Index, affine, substituted

@@ -17,8 +17,7 @@ from adcli.codegen.nests.recurrences import (
     unfilled,
     used_outside,
 )
-from adcli.codegen.nests.row_blocks import RowBlocks, RowStep, in_row_blocks
-from adcli.codegen.nests.row_sweeps import RowSweep, in_sweeps
+from adcli.codegen.nests.row_sweeps import RowBlocks, RowStep, RowSweep, in_row_blocks, in_sweeps
 from adcli.codegen.nests.stepwise import PLAIN, SUM, StepPart, step_parts
 from adcli.codegen.rows.parts import PART_SIZE
 from adcli.codegen.schedules.schedule import Schedule, StepBlock, indices

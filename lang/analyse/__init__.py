@@ -1,6 +1,6 @@
 """Questions about a program at a point: what happened on a line, what made a NaN, how many digits are right.
 
-Numbers of one operation come from `numeric_rules`, of a whole sweep from `numeric_sweeps`. On these stand the trace, explanations
+Numbers of one operation and of a whole sweep come from `numeric_sweeps`. On these stand the trace, explanations
 (`explain`, `findings`, `rewrites`, `limits`), the error bar of computed values (`rounding`), right digits and guaranteed bounds.
 
 Files here read programs and make no new ones for anybody else; they return data, and adcli/ finds the words for people. No

@@ -41,9 +41,8 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import paused
-from adcli.lang.modes.duplicate import duplicate
 from adcli.lang.modes.forward import jvp
-from adcli.lang.modes.reverse import vjp
+from adcli.lang.modes.reverse import duplicate, vjp
 from adcli.lang.operations.comprehension import BodySource, Comprehension, Range, Read, body_of, corner, identity_body
 from adcli.lang.operations.elementwise import compact, every_element, filled
 from adcli.lang.passes.pipeline import run

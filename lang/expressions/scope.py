@@ -275,7 +275,7 @@ class Scope(ABC):
 
     def remainder(self, node: Op | Call) -> AdError:
         """`%` is an operator of tensor comprehensions only; of numbers it is a function."""
-        from adcli.lang.syntax.characters import wrong_character  # only after a fault
+        from adcli.lang.syntax.foreign import wrong_character  # only after a fault
         at = self.context.source.text.find("%", node.args[0].end)
         fault = wrong_character(Token("BAD", "%", at, at + 1), self.context.source)
         text = f"mod({', '.join(self.context.source.text[a.start:a.end] for a in node.args)})"

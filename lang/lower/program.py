@@ -250,7 +250,7 @@ class MainScope(ProblemScope):
         """Say which inputs may have been meant otherwise: a constant of another language, or a product."""
         suspects = [n for n in self.found if n in CONSTANTS_ELSEWHERE or not n.isascii()]
         if suspects:
-            from adcli.lang.suggest.suspects import notes  # only where there are some
+            from adcli.lang.suggest.fixes import notes  # only where there are some
             self.context.notes += notes(self.with_names(suspects), suspects)
 
     def with_names(self, names: list[str]) -> Tree:

@@ -1,7 +1,7 @@
 """Operations on tensors, and what can be told from an operation of any kind without running it.
 
-`comprehension`, `recurrence` and `matrix` are the operations; `elementwise` makes comprehensions of scalar programs, `reductions`
-recognises sums and scans, `forms` compares operations whatever their indices and variables are called. `activity` says which
+`comprehension`, `recurrence` and `matrix` are the operations; `elementwise` makes comprehensions of scalar programs and writes
+reductions by others, `forms` compares operations whatever their indices and variables are called. `activity` says which
 values carry derivatives, `precision` which numbers an operation may hold, `limits` how long a program may become. Files here know
 neither sizes as numbers, nor text, nor the rules of modes.
 """

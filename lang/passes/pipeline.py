@@ -17,9 +17,8 @@ from collections.abc import Callable, Sequence
 
 from adcli.lang.ir import Primitive, Program, operations
 from adcli.lang.ir.records import paused
-from adcli.lang.modes.duplicate import duplicate
 from adcli.lang.modes.forward import jvp
-from adcli.lang.modes.reverse import vjp
+from adcli.lang.modes.reverse import duplicate, vjp
 from adcli.lang.operations.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs, without_problem
 from adcli.lang.simplify.simplify import simplify
 

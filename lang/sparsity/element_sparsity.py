@@ -22,8 +22,7 @@ from adcli.lang.evaluate.comprehensions import Known, as_value, bound, numbers, 
 from adcli.lang.evaluate.recording import box_points
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 from adcli.lang.ir.errors import AdError
-from adcli.lang.modes.duplicate import duplicate
-from adcli.lang.modes.reverse import vjp
+from adcli.lang.modes.reverse import duplicate, vjp
 from adcli.lang.operations.activity import with_outputs
 from adcli.lang.operations.comprehension import Comprehension, Read, Subscript
 from adcli.lang.operations.matrix import MatrixOperation

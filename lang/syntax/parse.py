@@ -33,7 +33,7 @@ def read(source: Source) -> tuple[Tree, list[AdError]]:
     except (AdError, Unexpected):
         statements, faults = read_again(tokens, names, source)
     if not source.text.isascii():
-        from adcli.lang.syntax.characters import suspicious  # most programs have no need of it
+        from adcli.lang.syntax.foreign import suspicious  # most programs have no need of it
         faults += suspicious(names, comments, source)
     return Tree(source, statements, comments, names), faults
 

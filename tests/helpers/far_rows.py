@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from adcli.codegen.nests import row_blocks
+from adcli.codegen.nests import row_sweeps
 from adcli.lang.ir import Program
 from adcli.lang.ir.affine import text as text_of
 from session_seed import drawn
@@ -13,13 +13,13 @@ from session_seed import drawn
 
 def far(patch: pytest.MonkeyPatch, many: int) -> None:
     """So many rows in a block, few as they are and long as they may be; in three parts at most."""
-    before = row_blocks.RowBlocks.cells
+    before = row_sweeps.RowBlocks.cells
 
-    def cells(g: row_blocks.RowBlocks, sizes: dict[str, int], bytes_of: Any, everything: int) -> dict[str, int]:
-        blocks = -(-row_blocks.number(g.rows, sizes) // many)
+    def cells(g: row_sweeps.RowBlocks, sizes: dict[str, int], bytes_of: Any, everything: int) -> dict[str, int]:
+        blocks = -(-row_sweeps.number(g.rows, sizes) // many)
         made = {g.name("rows"): many, g.name("blocks"): blocks, g.name("parts"): min(3, blocks)}
         return before(g, sizes, bytes_of, everything) | made
-    patch.setattr(row_blocks.RowBlocks, "cells", cells)
+    patch.setattr(row_sweeps.RowBlocks, "cells", cells)
 
 
 def whole_numbers(program: Program, sizes: dict[str, int], text: str) -> dict[str, np.ndarray]:

@@ -23,7 +23,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.table_sum import TableSum
 from adcli.lang.lower.frontend import parse
-from adcli.lang.modes import duplicate as duplication
+from adcli.lang.modes import reverse as reverse_mode
 from adcli.lang.passes import pipeline
 from adcli.lang.passes.status import with_status
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
@@ -297,7 +297,7 @@ def check_simplify(program: Program, points: Iterable[Point]) -> None:
 
 def check_duplicate(program: Program, points: Iterable[Point]) -> None:
     """Explicit duplication uses every value at most once, and changes no bit."""
-    linear = check_linear(check(duplication.duplicate(program)))
+    linear = check_linear(check(reverse_mode.duplicate(program)))
     assert equal(simplify(program), simplify(linear)), report(linear)
     for at in points:
         want, got = evaluate(program, at), evaluate(linear, at)

@@ -7,7 +7,7 @@ from typing import Any
 import guarded_arrays
 import numpy as np
 from adcli.codegen.machine import veclib
-from adcli.codegen.modules.module_text import emit
+from adcli.codegen.modules.module import emit
 from adcli.codegen.modules.runtime import TensorKernel
 from adcli.codegen.rows.compiled import linked
 from adcli.codegen.rows.jit import object_code

@@ -12,9 +12,8 @@ from adcli.lang.derive.derivatives import extend, start
 from adcli.lang.derive.taylor import taylor
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Program
-from adcli.lang.modes.duplicate import duplicate
 from adcli.lang.modes.forward import jvp
-from adcli.lang.modes.reverse import vjp
+from adcli.lang.modes.reverse import duplicate, vjp
 from adcli.lang.passes.pipeline import chosen_outputs, run
 from adcli.lang.passes.status import with_status
 from adcli.lang.simplify.simplify import simplify

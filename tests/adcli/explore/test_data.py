@@ -39,8 +39,7 @@ from session_seed import drawn, half
 
 from adcli.explore import data
 from adcli.explore.data import document
-from adcli.explore.formulas import PREFIXES
-from adcli.explore.sweeps import defined
+from adcli.explore.formulas import PREFIXES, defined
 from adcli.why.causes import Words
 
 AWKWARD = ("p = x - 1\nv = log(p) * p", "v = sqrt(x)**2", "v = sin(1/x)", "a = exp(x)\nv = a/a - a*x", "v = max(x, x*x, sqrt(x))",

@@ -8,7 +8,7 @@ from adcli.codegen.machine import veclib
 from adcli.codegen.modules import module
 from adcli.codegen.modules.module import laid_out
 from adcli.codegen.modules.runtime import compile_tensors
-from adcli.codegen.nests import row_blocks
+from adcli.codegen.nests import row_sweeps
 from adcli.codegen.nests.fusion import groups, side_by_side
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.ir import Program
@@ -83,8 +83,8 @@ def test_steps_by_blocks_of_rows_are_in_no_joint_loop(monkeypatch: pytest.Monkey
     text = "input X(N, K), y(N), b(K), s in [0.1, inf]; m(i) +=! X(i, j)*b(j); lp +=! normal_lpdf(y(i), m(i), s)"
     program, r = program_of(text, ["b", "s"]), np.random.default_rng(1)
     at = {"X": r.normal(size=(300, 5)), "y": r.normal(size=300), "b": r.normal(size=5), "s": np.array(0.7)}
-    for far in (row_blocks.FAR, 8):
-        monkeypatch.setattr(row_blocks, "FAR", far)
+    for far in (row_sweeps.FAR, 8):
+        monkeypatch.setattr(row_sweeps, "FAR", far)
         kernel = compile_code(program)
         found = kernel(at)
         (plan,) = kernel.plans.values()

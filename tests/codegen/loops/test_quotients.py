@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from adcli.codegen.loops import bodies
 from adcli.codegen.machine import veclib
-from adcli.codegen.modules.module_text import emit
+from adcli.codegen.modules.module import emit
 from adcli.codegen.modules.runtime import compile_tensors
 from adcli.lang.lower.frontend import parse
 from session_seed import drawn

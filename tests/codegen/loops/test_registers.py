@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from adcli.codegen.machine.veclib import NO_LIBRARY
-from adcli.codegen.modules.module_text import emit
+from adcli.codegen.modules.module import emit
 from adcli.codegen.modules.runtime import compile_tensors
 from adcli.lang.evaluate import evaluate
 from adcli.lang.lower.frontend import parse

@@ -11,8 +11,7 @@ import pytest
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import CodegenError, Kernel
 from adcli.codegen.modules import runtime
-from adcli.codegen.modules.module import TensorModule, laid_out
-from adcli.codegen.modules.module_text import emit
+from adcli.codegen.modules.module import TensorModule, emit, laid_out
 from adcli.codegen.modules.runtime import TensorKernel
 from adcli.codegen.rows import jit
 from adcli.codegen.rows.compiled import linked

@@ -8,8 +8,7 @@ from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.evaluate.small_matrices import SMALL
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
-from adcli.lang.modes.duplicate import duplicate
-from adcli.lang.modes.reverse import vjp
+from adcli.lang.modes.reverse import duplicate, vjp
 from adcli.lang.simplify.simplify import simplify
 
 TEXT = """input A(N, N), P(N, N), b(N), B(N, K), S(T, N, N), c(T, N), int32 k(M)

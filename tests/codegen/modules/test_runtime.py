@@ -17,8 +17,7 @@ from adcli.codegen.machine import memory, veclib
 from adcli.codegen.machine.kernel import CACHE_LINE, Kernel
 from adcli.codegen.modules import array_calls, calls, plans
 from adcli.codegen.modules import runtime as tensors
-from adcli.codegen.modules.module import TensorModule, laid_out
-from adcli.codegen.modules.module_text import emit
+from adcli.codegen.modules.module import TensorModule, emit, laid_out
 from adcli.codegen.modules.runtime import TensorKernel, compile_tensors
 from adcli.codegen.rows.compiled import linked
 from adcli.codegen.rows.jit import object_code
@@ -100,7 +99,7 @@ from adcli.codegen.loops import addresses
 from adcli.codegen.modules import plans
 from adcli.codegen.modules import runtime as tensors
 from adcli.codegen.modules.module import TensorModule, laid_out
-from adcli.codegen.modules.module_text import emit
+from adcli.codegen.modules.module import emit
 from tensor_notation import Tensors
 plans.prove = lambda program, sizes: None
 p = Tensors(A="N").make("C", "i", "=", "i:N", ["A i+1"], lambda x: x).program("C")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from adcli.codegen.machine import veclib
 from adcli.codegen.modules import plans
-from adcli.codegen.modules.module_text import emit
+from adcli.codegen.modules.module import emit
 from adcli.codegen.modules.runtime import compile_tensors
 from adcli.codegen.nests.fast_math import FUSED, with_fast_math
 from adcli.codegen.rows.flushing import FLUSHING, here

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from adcli.codegen.machine.veclib import NO_LIBRARY
-from adcli.codegen.modules.module_text import emit
+from adcli.codegen.modules.module import emit
 from adcli.codegen.modules.runtime import compile_tensors
 from adcli.codegen.nests.history_elements import one_holds
 from adcli.lang.evaluate import evaluate

@@ -7,7 +7,7 @@ import pytest
 from adcli.lang.ir import Program, Var
 from adcli.lang.ir.names import RESERVED, Names, name_table, repeated
 from adcli.lang.lower.frontend import parse
-from adcli.lang.modes.duplicate import duplicate
+from adcli.lang.modes.reverse import duplicate
 from adcli.lang.passes.pipeline import adjoints, tangents
 from hypothesis import given
 from random_programs import Sample, law, samples

@@ -4,9 +4,8 @@ import pytest
 from adcli.codegen.modules.runtime import compile_tensors
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.lower.frontend import parse
-from adcli.lang.modes.duplicate import duplicate
 from adcli.lang.modes.forward import jvp
-from adcli.lang.modes.reverse import vjp
+from adcli.lang.modes.reverse import duplicate, vjp
 from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.simplify import simplify
 from same_programs import equal

@@ -8,7 +8,7 @@ import pytest
 from adcli.lang.ir import Equation, Lit, Program, Var
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
-from adcli.lang.modes import duplicate
+from adcli.lang.modes import reverse
 from adcli.lang.passes import pipeline
 from hypothesis import given
 from laws import check_duplicate, check_modes_agree
@@ -43,7 +43,7 @@ def copies_nothing(program: Program) -> Program:
     return program
 
 
-DUPLICATE = duplicate.duplicate
+DUPLICATE = reverse.duplicate
 
 
 def replaced(program: Program, old: Var, new: Var | Lit) -> Program:
@@ -55,7 +55,7 @@ def replaced(program: Program, old: Var, new: Var | Lit) -> Program:
 def test_a_fault_in_duplication(fault: Callable[[Program], Program], monkeypatch: pytest.MonkeyPatch) -> None:
     check_duplicate(SHARED, POINTS)
     assert check_modes_agree(SHARED, POINTS) == 12
-    monkeypatch.setattr(duplicate, "duplicate", fault)
+    monkeypatch.setattr(reverse, "duplicate", fault)
     with caught():
         check_duplicate(SHARED, POINTS)
     monkeypatch.setattr(pipeline, "duplicate", fault)

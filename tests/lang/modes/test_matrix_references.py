@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.lower.frontend import parse
-from adcli.lang.modes.duplicate import duplicate
 from adcli.lang.modes.forward import jvp
-from adcli.lang.modes.reverse import vjp
+from adcli.lang.modes.reverse import duplicate, vjp
 from adcli.lang.operations.matrix import FORMS
 from adcli.lang.simplify.simplify import simplify
 from multiple_precision import mpmath_arithmetic

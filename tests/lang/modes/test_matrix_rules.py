@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 from adcli.lang.evaluate import evaluate
 from adcli.lang.lower.frontend import parse
-from adcli.lang.modes.duplicate import duplicate
 from adcli.lang.modes.forward import jvp
-from adcli.lang.modes.reverse import vjp
+from adcli.lang.modes.reverse import duplicate, vjp
 from adcli.lang.operations.matrix import MatrixOperation
 from adcli.lang.operations.recurrence import with_statements
 from adcli.lang.passes.pipeline import run

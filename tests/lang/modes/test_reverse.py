@@ -9,8 +9,8 @@ from adcli.lang.ir import Lit, Result
 from adcli.lang.ir.build import Builder
 from adcli.lang.lower.frontend import parse
 from adcli.lang.modes import guards, reverse
-from adcli.lang.modes.duplicate import duplicate
 from adcli.lang.modes.guards import Term
+from adcli.lang.modes.reverse import duplicate
 from adcli.lang.operations.activity import active_values
 from adcli.lang.passes import pipeline
 from adcli.lang.printing.printer import print_program

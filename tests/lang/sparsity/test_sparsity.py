@@ -11,7 +11,7 @@ from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Lit, Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
-from adcli.lang.modes.duplicate import duplicate
+from adcli.lang.modes.reverse import duplicate
 from adcli.lang.passes import pipeline
 from adcli.lang.simplify.simplify import simplify
 from adcli.lang.sparsity import sparsity

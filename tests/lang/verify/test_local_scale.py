@@ -5,7 +5,7 @@ import math
 
 import pytest
 from adcli.lang.lower.frontend import parse
-from adcli.lang.verify.local_scale import local_scale
+from adcli.lang.verify.differences import local_scale
 
 SCALES = [("sin(x)", 0.3, 1.0), ("sin(x)", 5e9, 1.0), ("sin(1e7*x)", 2.5, 1e-7), ("sin(x**3)", 1e4, 1e-9),
           ("hypot(x, 1e-300)", 0.0, 1e-300),
