@@ -35,7 +35,6 @@ from functools import partial
 from math import prod
 
 from adcli.codegen.nests.fusion import EACH, TOTAL, joinable
-from adcli.codegen.nests.row_blocks import RowStep, Touched
 from adcli.codegen.schedules.schedule import Schedule, StepBlock, indices
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
