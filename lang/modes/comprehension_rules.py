@@ -201,7 +201,8 @@ def cleared(b: Builder, e: Equation[Comprehension], value: Atom) -> Atom:
 
 def pulled_at(b: Builder, e: Equation[Comprehension], k: int, source: Read, seed: Term, pull_back: PullBack) -> Term | None:
     """The adjoint of what source `k` reads: the read and the write change places."""
-    e = _unwound(e, e.op, source)
+    if not may_meet(e.op):   # the last point that writes an element is found by the order of points
+        e = _unwound(e, e.op, source)
     source = next(s for i, s in e.op.reads() if i == k)
     reduction = "=" if all_fixed(e.op.ranges, source.subscripts) else "+"
     swapped = replace(e.op, write=source.subscripts, shape=shape_of(e.args[source.arg]), reduction=reduction, onto=None)

@@ -111,6 +111,15 @@ def test_what_an_assignment_overwrites_has_no_derivative() -> None:
     assert run(simplify(tangents(made.program(), ["A"])), made.values, dA=[1, 1, 1])["dz"].tolist() == [1, 0, 1]
 
 
+@pytest.mark.parametrize("read", ["b", "(b + 1) % M", "(1 - b) % M", "M - 1 - b", "J(b)"])
+def test_the_last_point_that_writes_an_element_has_its_derivative(read: str) -> None:
+    program = parse("input x(M), int32 I(M), int32 J(M)\n"
+                    f"z(I(b)) = x({read})**2 where b in 0:M, float(M) z\nv = z(1) + 2*z(0)\noutput v")
+    values = {"x": np.array([2.0, 3, 5, 7]), "I": np.array([1, 0, 0, 1]), "J": np.array([2, 0, 3, 1])}
+    one, other = (run(gradient(program, ["x"], mode=mode), values)["dv_dx"].tolist() for mode in ("forward", "reverse"))
+    assert one == other and sum(x != 0 for x in one) == 2
+
+
 def test_an_element_of_an_arm_that_is_not_taken_has_no_derivative() -> None:
     """sqrt(x) has the derivative inf at 0; where the arm is not taken that is no 0·inf."""
     made = written({"A": ("N", [0.0, 4.0])}, stated("z", "+", "A(i)", ("where", 0.0, 0, ("sqrt", 0), 0), "i:N"), results="z")
