@@ -64,7 +64,7 @@ def told(program: Program, names: Mapping[Var, str], histories: Mapping[str, Wri
             made = [(e, e.op.onto is None, e.args[e.op.onto] if e.op.onto is not None else Lit(0.0))]
             place = histories[names[e.outs[0]]].place if names[e.outs[0]] in histories else None
             found |= lacking([e], known, origin)
-            if place is not None and single(e.op, place) is not None:
+            if place is not None:
                 keep(known, origin, e.outs[0], made[0][2], made[0][1], place, [written_box(e.op)])
         elif isinstance(e.op, Recurrence):
             statements = whole_statements(e)

@@ -498,7 +498,8 @@ class TensorStatement:
         names = names_in(*(n for n in self.s.subscripts or () if type(n) is Token))
         read = {n.text for n in postorder(self.s.value) if type(n) is Token}
         made = self.name.startswith("#")   # for a side of a condition
-        plain = not made and self.s.symbol == "=" and not self.s.clauses and self.before is None and self.declared is None
+        made |= self.whole or self.before is not None or self.declared is not None
+        plain = not made and self.s.symbol == "=" and not self.s.clauses
         return plain and not b.accesses and 0 < len(names) == len(self.s.subscripts or ()) and bool(read & {*names})
 
     def write_access(self, write: tuple[Subscript, ...], known: tuple[Affine, ...]) -> Access:

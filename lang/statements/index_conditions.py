@@ -258,7 +258,7 @@ class Arm:
         def changed(root: Node) -> Node:
             return rewritten(root, lambda node: changed(new[id(node)]) if id(node) in new else None)
         lets = {name: changed(node) for name, node in self.lets.items()}
-        return Arm(changed(self.value), lets, [*self.tests, *tests], domain)
+        return replace(self, value=changed(self.value), lets=lets, tests=[*self.tests, *tests], domain=domain)
 
 
 def conditions_in(arm: Arm) -> list[Op | Call]:

@@ -99,6 +99,13 @@ for t in 1:T + 1 down {
     q(t) = cos(h(T - t + 3)) where 2 >= t
 }
 output h, q
+""", """input x(N), int32 T
+h(k, t) = x(k) where float(N, T + 1) h, 0 >= k
+for t in 0:T {
+    h(k, t + 1) = 2 * h(k, t)
+}
+y(k) = h(k, T)
+output y
 """]
 """Programs as they are printed."""
 
@@ -241,6 +248,7 @@ AS_IT_RUNS = [   # what sizes and values decide, and the error or the value of v
     ("input x(N)\nh(0) = 2\nfor t in 0:3 { int32 k(t) = floor(h(t)); h(t + 1) = x(k(t)) }\nv = h(3)", "k(1) = 3 is out of range"),
     ("x(0) = 8\nfor k in 0:9 until x(k + 1) - x(k) > -2 { x(k + 1) = 0.5*x(k); x(k + 1) += 1 }\nv = x(9)", 3.5),
     ("x(0) = 8\nfor k in 0:9 until x(k + 1) < 0 { x(k + 1) += 1 }\nv = x(9)", "adds only to elements that the same step assigns"),
+    ("input x(N)\nint32 k(i) = i where i in 0:3\nv +=! x(k(i)) > 2 and i >= 1 ? x(k(i)) : 1", 7),
     ("input x(N)\nint32 c(0) = 0\nfor t in 0:N { int32 c(t + 1) = c(t) + (x(t) > 2 ? 1 : 0) }\nv = x(c(N))", 3.5),
 ]
 
