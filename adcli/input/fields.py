@@ -43,10 +43,11 @@ def field_number(text: bytes, comma: bool = False) -> float:
 
 def in_our_spelling(text: bytes, comma: bool) -> str | None:
     """A help where it is a number elsewhere, or one with the other decimal mark."""
-    if not comma and text.count(b",") == 1 and NUMBER.fullmatch(text.strip(b" \t").translate(COMMA)):
-        return "--decimal , reads decimal commas"
-    from adcli.lang.syntax.numbers import as_number  # only after a fault
+    from adcli.lang.syntax.numbers import MARKS, as_number  # only after a fault
     found = as_number(text.decode("utf-8", "replace"))
+    if not comma and text.count(b",") == 1 and NUMBER.fullmatch(text.strip(b" \t").translate(COMMA)):
+        decimal = "--decimal , reads decimal commas"
+        return f"{decimal}; without them write {found.choices[0]}" if found and found.reason == MARKS else decimal
     return found and f"{found.reason}: {found.help}"
 
 

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice, pairwise, product
+from itertools import islice, pairwise, product, takewhile
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -294,10 +294,10 @@ def axes(spec: str, kinds: Mapping[str, int], option: str = "--at", uncounted: b
         raise AdError(f"{option} {shortened(spec)} is not name=value",
                       help=f"write JSON to a file: {option} @point.json, or a pipe: {option} @-")
     pieces = [part.strip() for part in parts(spec) if part.strip()]
-    for before, part in pairwise(pieces):
+    for i, (before, part) in enumerate(pairwise(pieces), 1):
         if DIGITS.fullmatch(part) and (start := WHOLE.fullmatch(before)):
-            rank = kinds.get(start[1].strip(), 0)
-            raise AdError(f"'{part}' is not name=value", help=other_meaning(spec, rank, before, part, option))
+            rank, more = kinds.get(start[1].strip(), 0), ",".join(takewhile(DIGITS.fullmatch, pieces[i:]))
+            raise AdError(f"'{part}' is not name=value", help=other_meaning(spec, rank, before, more, option))
     found = [axis(part, kinds, uncounted, option) for part in pieces]
     if not found and spec.strip():
         raise AdError(f"{option} '{spec}' gives nothing", help=f"write {option} x=2,A=@matrix.npy") if kinds else \

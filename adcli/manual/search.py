@@ -10,8 +10,9 @@ MOST = 12
 """Sections that are listed."""
 SNIPPET = 90
 """Characters that are shown of a sentence."""
-CHAPTER, TITLE, PHRASE, TEXT = 60, 25, 15, 9
-"""What a word is worth in the subject of a chapter and in a heading, and a phrase as it was typed and words in a text at most."""
+CHAPTER, TITLE, FIRST, PHRASE, TEXT = 60, 25, 9, 15, 9
+"""What a word is worth in the subject of a chapter and in a heading, more where a heading begins with it, and a phrase as it was
+typed and words in a text at most."""
 COMMON = re.compile(r"\b(?:an?|and|can|do|does|for|from|get|have|here|how|i|in|is|it|make|my|of|on|or|the|to|use|what|with)\b")
 """Words that say nothing of a subject."""
 ALSO = {
@@ -23,6 +24,7 @@ ALSO = {
     "cmake": "microcontroller", "speed": "fast", "missing": "empty", "neural": "network", "save": "terminals",
     "define": "functions", "array": "tensors", "step size": "finite difference", "numeric": "finite difference",
     "plot": "picture", "draw": "picture", "graph": "picture", "chart": "picture", "profile": "bench",
+    "enclosure": "guaranteed bounds", "interval arithmetic": "guaranteed bounds",
 }
 """By what words begin with, other words under which their subject stands."""
 
@@ -70,6 +72,7 @@ def ranked(words: str) -> list[tuple[int, str, tuple[str, str]]]:
                 head, worth = (title, TITLE) if i else (chapter, CHAPTER)
                 known = sum(bool(count(word, head)) for word in words.split())
                 score = worth * known**3 // len(words.split())**2 + sum(min(count(word, body), TEXT) for word in words.split())
+                score += FIRST * (i > 0 and title.lower().startswith(words.lower()))
                 score += PHRASE * (" " in words and count(words, f"{title} {body}") > 0)
                 found.append((score, f"{title}: {sentence(words, body)}".rstrip(": "), (topic, title)))
     return sorted(found, key=lambda entry: -entry[0])

@@ -189,7 +189,8 @@ def target_of(scope: EquationScope, loop: For, s: Statement) -> StepTarget:
     token = s.targets[0] if isinstance(s, Assign) else s.target if isinstance(s, TensorAssign) else loop.step
     said = f"'{token.text}' is assigned in the loop without its step"
     if not isinstance(s, TensorAssign):
-        raise context.fault(said, token, f"write {token.text}({step}) = ...")
+        carries = isinstance(s, Assign) and token.text in names_in(*s.values)
+        raise context.fault(said, token, carried(loop, token.text) if carries else f"write {token.text}({step}) = ...")
     index, name = Index(step), s.target.text
     plain = [(d, [*postorder(n)]) for d, n in enumerate(s.subscripts or ())]
     having = [d for d, tokens in plain if any(type(t) is Token and t.text == step for t in tokens)
@@ -198,6 +199,8 @@ def target_of(scope: EquationScope, loop: For, s: Statement) -> StepTarget:
     if not having:
         if adds:
             return StepTarget(s, None)
+        if not plain and not s.symbol.endswith("!") and s.symbol != "=":
+            raise context.fault(said, token, carried(loop, name))
         subscripts = ", ".join([step, *map(context.text, s.subscripts or ())])
         raise context.fault(said, token, f"write {name}({subscripts}) {s.symbol} ...")
     node = (s.subscripts or [])[having[0]]
@@ -212,6 +215,14 @@ def target_of(scope: EquationScope, loop: For, s: Statement) -> StepTarget:
                             node if len(having) == 1 else (s.subscripts or [])[having[1]],
                             f"one subscript of it is {step}, {step} + 1, {step} - 1, ..., and no other has {step}")
     return StepTarget(s, (having[0], offset))
+
+
+def carried(loop: For, name: str) -> str:
+    """The help for a name whose value goes from step to step."""
+    before, after = loop.step.text, f"{loop.step.text} + 1"
+    if loop.down:
+        before, after = after, before
+    return f"write {name}({after}) = ... {name}({before}) ..., and its first element before the loop"
 
 
 # ---------------------------------------------------------------- a loop

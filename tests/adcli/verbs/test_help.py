@@ -75,6 +75,7 @@ def test_a_word_leads_to_where_it_stands(words, places, monkeypatch):
 
 
 FIRST = {
+    "bounds": "guide-minimum", "enclosure": "digits",
     "arrays": "tensors", "cmake": "guide-firmware", "constraints": "guide-minimum", "contour": "pictures", "duckdb": "engines",
     "embedded": "guide-firmware", "environment variables": "environment", "error bars": "uncertainty", "excel": "rows",
     "exit code": "exit-codes", "gpu": "engines", "hessian": "matrices", "infinity": "diagnosis",
