@@ -204,8 +204,8 @@ RESULT_OPTIONS: dict[str, Callable[..., Decorator]] = {
         help="x=2,y=5; x=0:1:11 for a range; A=[[1,2],[3,4]] or A=@matrix.npy for a tensor; @points.json; @inputs.npz;"
         " repeatable. With --emit: inputs that become constants."),
     "data": partial(option, WHERE, "--data", multiple=True, metavar="ROWS",
-        help="A table: a file of CSV, TSV, JSON or Parquet, a folder of these, 'parts/*.csv', a URL, or - for standard input;"
-        " repeatable. --at fixes inputs. Piped rows need no --data if an input has no default."),
+        help="A table: a file of CSV, TSV, JSON, Parquet or .npz, a folder of these, 'parts/*.csv', a URL, or - for standard"
+        " input; repeatable. --at fixes inputs. Piped rows need no --data if an input has no default."),
     "input_format": partial(option, WHERE, "--input-format", type=OneOf("format", ("csv", "tsv", "ndjson", "json", "parquet")),
         help="Format of the table (default: by suffix, then by content)."),
     "delimiter": partial(option, WHERE, "--delimiter", metavar="C", help="Character between fields, such as ';' or '|'."),

@@ -36,6 +36,8 @@ Array = np.ndarray
 InputValue = float | Array
 DOUBLE = np.dtype(np.float64)
 NPY, ZIP = b"\x93NUMPY", (b"PK\x03\x04", b"PK\x05\x06")
+REAL = "fiub"
+"""Kinds of elements that are real numbers."""
 COMPRESSED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 BROKEN = (TokenError, ValueError, TypeError, KeyError, SyntaxError, OverflowError, EOFError, RecursionError)
 """Errors of NumPy for a malformed header."""
@@ -111,7 +113,7 @@ def conformed(p: Param, given: Any, where: str = "", real: np.dtype = DOUBLE) ->
     except Exception as error:   # an object says in its own way that it is no array
         flattened(p.name, given, where)
         raise no_array(f"{where}input '{p.name}'", given, error) from None
-    if array.dtype.kind not in "fiub":
+    if array.dtype.kind not in REAL:
         what = f"an array of {array.dtype}" if array.ndim else type(given).__name__
         if array.dtype == object and isinstance(given, list | tuple):
             flattened(p.name, given, where)
@@ -239,8 +241,8 @@ def json_lists(path: str, text: str) -> list[Any]:
         raise malformed(path, error.lineno, error) from None
 
 
-def read_npz(path: str, file: IO[bytes] | None = None) -> dict[str, Array]:
-    """All arrays of an archive by name; `file` where it is open already."""
+def read_npz(path: str, file: Any = None, kinds: str = REAL) -> dict[str, Array]:
+    """All arrays of an archive by name, of these kinds of elements; `file` where it is open already."""
     found: dict[str, Array] = {}
     try:
         with zipfile.ZipFile(file or path) as archive:
@@ -251,7 +253,7 @@ def read_npz(path: str, file: IO[bytes] | None = None) -> dict[str, Array]:
                 if name in found:
                     raise AdError(f"{path}: '{name}' occurs twice")
                 with archive.open(entry) as inner:
-                    found[name] = read_npy(inner, f"{path}: {entry.filename}")
+                    found[name] = read_npy(inner, f"{path}: {entry.filename}", kinds)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error) as error:
         raise AdError(f"{path}: not an .npz archive: {error}") from None
     except OSError as error:
@@ -270,10 +272,10 @@ def member(name: str, path: str, arrays: Mapping[str, Array]) -> Array:
     raise AdError(f"{path}: no array '{name}'", help=nearest(name, arrays) or f"it has {', '.join(arrays)}")
 
 
-def read_npy(file: IO[bytes], path: str) -> Array:
+def read_npy(file: IO[bytes], path: str, kinds: str = REAL) -> Array:
     """The array in an .npy file, whose data are compared with its header before any memory is taken."""
     shape, by_columns, dtype = npy_header(file, path)
-    if dtype.kind not in "fiub":
+    if dtype.kind not in kinds:
         raise AdError(f"{path}: must be real numbers, not {dtype}")
     size = math.prod(shape) * dtype.itemsize
     require_room(path, size)

@@ -42,7 +42,9 @@ def file_points(path: str, kinds: Mapping[str, int]) -> list[dict[str, Any]]:
         return [dict(read_npz(path))]
     if path.lower().endswith((".npy", ".npz")):
         if not any(kinds.values()):
-            raise AdError(f"{path}: a file of arrays, and every input is a number", help="write --at x=2,y=5, or --data ROWS")
+            named = path.lower().endswith(".npz")
+            raise AdError(f"{path}: a file of arrays, and every input is a number",
+                          help=f"write --data {as_option(path)}" if named else "write --at x=2,y=5, or --data ROWS")
         raise AdError(f"{path}: an array needs the name of an input", help=f"write {max(kinds, key=kinds.__getitem__)}=@{path}")
     if path.lower().removesuffix(".gz").removesuffix(".zst").endswith(TABLES):
         raise AdError(f"{path}: a table of rows, and --at has points as JSON", help=f"write --data {as_option(path)}")

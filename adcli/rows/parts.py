@@ -35,7 +35,7 @@ from adcli.task.tasks import Task, prepared
 if TYPE_CHECKING:
     from adcli.rows.sum_work import AnySums
 
-FORM_SUFFIXES = {"csv": ".csv", "tsv": ".tsv", "json": ".ndjson", "parquet": ".parquet", "text": ".ad"}
+FORM_SUFFIXES = {"csv": ".csv", "tsv": ".tsv", "json": ".ndjson", "parquet": ".parquet", "npz": ".npz", "text": ".ad"}
 INDIFFERENT = ("verb", "typed", "program", "expressions", "form_known", "output", "quiet", "explain", "data", "jobs", "no_cache",
                "tier", "resume", "engine", "retries", "at", "tangent", "cotangent")
 """Options that no result depends on, or that are told apart by what they mean."""

@@ -28,7 +28,7 @@ from adcli.rows.blocks import Done, Work, parquet_tables
 from adcli.tables.dialect import dialect
 from adcli.tables.reader import Table, members
 from adcli.tables.sources import Location, locations
-from adcli.tables.streams import PIECE, BadTable, Input, beginning, blocks, flushed, json_items, kind_of, without_mark
+from adcli.tables.streams import PIECE, TYPED, BadTable, Input, beginning, blocks, flushed, json_items, kind_of, without_mark
 from adcli.task.rules import require_fit
 from adcli.task.tasks import Task
 
@@ -43,14 +43,14 @@ class Reading:
     def __init__(self, task: Task, location: Location, options: ResultOptions, known: Mapping[str, Any]) -> None:
         self.source = source = location.opened()
         self.options = options
-        self.parquet = kind_of(source.path, options.input_format, source.head) == "parquet"
+        self.typed = kind_of(source.path, options.input_format, source.head) in TYPED
         self.line, self.place, self.rows = 1 + (source.rows[0] if source.rows else 0), f"{source.name}:", 0
         self.types: Mapping[str, Any] = {}
         self.pieces: Iterator[bytes | None] = iter(())
-        form = dialect(self._kind(), options, self.parquet)
+        form = dialect(self._kind(), options, self.typed)
         kind = self.kind or self.work_of(task)
         self.table = Table(form, kind.inputs([p for p in task.free if p.name not in known], options), known)
-        if self.parquet:
+        if self.typed:
             self._look_at_types()
         self.work = kind(task, self.table, options, known)
 
@@ -66,15 +66,15 @@ class Reading:
         self.source.close()
 
     def _look_at_types(self) -> None:
-        """Find the types of the columns of Parquet."""
+        """Find the types of columns that have them."""
         if self.source.path == "-":
-            raise AdError("Parquet cannot be read from a pipe", help="give it as a file: --data rows.parquet")
+            raise AdError("Parquet and arrays cannot be read from a pipe", help="give a file: --data rows.parquet")
         tables, renamed = parquet_tables(f"{self.source.name}: Parquet"), self.table.dialect.renamed
         self.types = {renamed.get(name, name): kind for name, kind in tables.parquet_types(self.source.path).items()}
         self.table.lists.update({name: depth for name, kind in self.types.items() if (depth := tables.dimensions(kind))})
 
     def _frames(self, first: Reading | None) -> Iterator[Any]:
-        """The rows of Parquet, all columns where they are written."""
+        """The rows of typed columns, all of these where they are written."""
         tables, table = parquet_tables("Parquet"), self.table
         try:
             table.take_header(list(tables.parquet_types(self.source.path)))
@@ -91,7 +91,7 @@ class Reading:
     def _kind(self) -> str:
         """The kind of the rows. What unpacked text starts with can tell another one than the packed bytes did; JSON that is not
         written in lines is put into lines."""
-        if self.parquet:
+        if self.typed:
             return "csv"
         pieces = without_mark(self.source.pieces(), self.source.name)
         start = beginning(pieces)
@@ -105,7 +105,7 @@ class Reading:
     def blocks(self, first: Reading | None = None) -> Iterator[Any]:
         """The rows behind the header, from which on the columns are known. Where they are written, they are those of the `first`
         table. BadTable where they are not."""
-        if self.parquet:
+        if self.typed:
             return self._frames(first if self.work.form.tabular else None)
         found = blocks(flushed(self.pieces), self.table.separator, self.source.name, self.work.block)
         if self.table.separator is not None:

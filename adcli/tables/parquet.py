@@ -1,4 +1,4 @@
-"""Tables in Parquet, which polars, the `data` extra, reads: as the text of a CSV table, and by their columns.
+"""Tables in Parquet, which polars, the `data` extra, reads, and arrays: as the text of a CSV table, and by their columns.
 
 Files of this machine are read by polars itself, those by URL through pyarrow, which asks for the end of the file first and then
 for the row groups that are wanted, one at a time.
@@ -12,11 +12,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from adcli.input.arrays import read_npz
 from adcli.lang.ir.errors import AdError, missing
 from adcli.output.frames import pl
 from adcli.output.remote import RemoteFile, faults, is_url, word
 from adcli.tables.reader import Table
-from adcli.tables.streams import Pieces, named
+from adcli.tables.streams import Pieces, kind_by_name, named, opened
 
 PARQUET_ROWS, FRAME_ROWS = 1 << 16, 1 << 18
 """Rows of a block, and rows that are read at a time where few columns are."""
@@ -139,6 +140,8 @@ class ParquetFile(Protocol):
 
 def parquet_file(path: str) -> ParquetFile:
     """The file at a path or a URL. AdError or an error of polars where it is none."""
+    if kind_by_name(path) == "npz":
+        return ArrayColumns(path)
     return RemoteParquet(path) if is_url(path) else LocalParquet(path)
 
 
@@ -160,6 +163,32 @@ class LocalParquet:
             start += step
             if lists:
                 step = min(most, 4 * step, max(1, step * PIECE_BYTES // max(1, int(found.estimated_size()))))
+
+
+class ArrayColumns:
+    """The arrays of an .npz as columns: the first dimension is that of the rows, and a number is the same in all of them."""
+
+    def __init__(self, path: str) -> None:
+        with opened(path, anywhere=True) as file:
+            arrays = read_npz(named(path), file, "fiubU")
+        lengths = {len(a): name for name, a in arrays.items() if a.ndim} or {1: ""}
+        if len(lengths) > 1:
+            (n, one), (m, other), *_ = sorted(lengths.items())
+            raise AdError(f"{named(path)}: '{one}' has {n:,} elements and '{other}' {m:,}, so they are no columns of one table",
+                          help=f"save the columns alone, with numpy.savez; what is the same in all rows goes to --at {one}=@FILE.npy")
+        (self.rows, _), = lengths.items()
+        columns = {name: a if a.ndim else np.full(self.rows, a) for name, a in arrays.items()}
+        self.frame = pl.DataFrame([pl.Series(name, plain(a)) for name, a in columns.items()])
+        self.schema = self.frame.schema
+
+    def frames(self, start: int, end: int, most: int, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
+        yield from self.frame.select(columns or pl.all())[start:end].iter_slices(most)
+
+
+def plain(array: np.ndarray) -> np.ndarray:
+    """An array with elements of a kind that polars has."""
+    kinds = {"b": np.int8, "f": np.float32 if array.dtype.itemsize <= 4 else np.float64}
+    return np.ascontiguousarray(array, kinds.get(array.dtype.kind, array.dtype.newbyteorder("=")))
 
 
 class RemoteParquet:

@@ -76,7 +76,7 @@ class Header:
     def take_first(self, text: bytes) -> bool:
         """Find the inputs in the first row, without its line end; whether it is a header."""
         if b"\0" in text:
-            raise Fault("not a table of text", "write CSV, TSV or JSON in UTF-8, or Parquet")
+            raise Fault("not a table of text", "write CSV, TSV or JSON in UTF-8, Parquet or .npz")
         fields = [field.strip(b" \t") for field in self.fields(text)]
         columns = self.dialect.columns
         if columns is None:

@@ -41,7 +41,7 @@ class Location:
 
     @property
     def kind(self) -> str | None:
-        """csv, tsv, ndjson, json or parquet, as far as its name says."""
+        """csv, tsv, ndjson, json, parquet or npz, as far as its name says."""
         return kind_by_name(self.path)
 
     def opened(self) -> Input:

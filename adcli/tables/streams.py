@@ -37,7 +37,9 @@ BLOCK_WAIT = 0.02
 
 SEPARATORS = {"csv": b",", "tsv": b"\t"}
 SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".ndjson": "ndjson", ".jsonl": "ndjson", ".json": "json",
-            ".parquet": "parquet", ".pq": "parquet"}
+            ".parquet": "parquet", ".pq": "parquet", ".npz": "npz"}
+TYPED = ("parquet", "npz")
+"""Kinds of tables whose columns have types."""
 PACKED = (".gz", ".zst")
 MARK, MARK_BYTES = b"\xef\xbb\xbf", 4
 """The byte order mark of UTF-8, and the bytes of the longest of any encoding."""
@@ -172,7 +174,7 @@ def opened(path: str, anywhere: bool = False) -> io.RawIOBase:
 
 
 def kind_by_name(path: str) -> str | None:
-    """csv, tsv, ndjson, json or parquet by the suffix, before which that of packing stands."""
+    """csv, tsv, ndjson, json, parquet or npz by the suffix, before which that of packing stands."""
     stem, suffix = os.path.splitext((remote.shown(path) if remote.is_url(path) else path).lower())
     return SUFFIXES.get(os.path.splitext(stem)[1] if suffix in PACKED else suffix)
 

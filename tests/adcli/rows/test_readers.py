@@ -152,7 +152,7 @@ def test_what_a_table_is_does_not_depend_on_how_much_of_it_has_come(rows, want):
 # ---------------------------------------------------------------- what is said
 
 @pytest.mark.parametrize(("how", "said", "help"), [
-    ({"first": b"x\0,y"}, "not a table of text", "write CSV, TSV or JSON in UTF-8, or Parquet"),
+    ({"first": b"x\0,y"}, "not a table of text", "write CSV, TSV or JSON in UTF-8, Parquet or .npz"),
     ({"first": b"a,b", "dialect": Dialect("csv", b",", columns=())}, None, None),
     ({"first": b"1", "dialect": Dialect("csv", b",", columns=())}, "no column 'y'", "the columns are x"),
     ({"first": b"1,2,3", "dialect": Dialect("csv", b",", columns=())}, "3 columns, but 2 inputs: x, y",

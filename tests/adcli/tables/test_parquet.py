@@ -1,6 +1,7 @@
 """Parquet in and out: the types that columns have or look like, and files longer than is held at a time."""
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
 from adcli.lang.ir.errors import AdError
@@ -56,6 +57,27 @@ def test_long_files_are_read_a_part_at_a_time(rows, tmp_path, monkeypatch):
     assert b"".join(parquet_tables.parquet(str(tmp_path / "in.parquet"), ";")) == frame.write_csv(separator=";").encode()
     out = succeeds("eval", "-e", "v = 2*x", "--data", tmp_path / "in.parquet", "--only").out
     assert out == "".join(["v\n", *(f"{2.0*i + 1}\n" for i in range(rows))])
+
+
+ARRAYS = [   # of a file, and the rows of x + sum(w), or the message
+    ({"x": np.array([1, 2], ">i2"), "w": np.array([[1, 2], [3, 4]], np.float32), "id": np.array(["a", 'b,"'])}, [4.0, 9.0]),
+    ({"x": np.array([True, False]), "w": np.ones((2, 3), np.float16)}, [4.0, 3.0]),
+    ({"x": np.zeros(0), "w": np.zeros((0, 2))}, []),
+    ({"x": np.array(7), "w": np.array([[1.0], [2.0]])}, [8.0, 9.0]), ({"x": np.array([1j]), "w": np.ones((1, 1))}, "complex128"),
+    ({"x": np.zeros(3), "w": np.zeros((2, 1))}, "'w' has 2 elements and 'x' 3, so they are no columns of one table")]
+
+
+@pytest.mark.parametrize(("arrays", "want"), ARRAYS, ids=lambda x: "")
+def test_arrays_are_a_table_and_what_is_written_too(arrays, want, tmp_path):
+    np.savez(tmp_path / "in.npz", **arrays)
+    run = ("eval", "-e", "input x, w(N); v +=! w(i) + (i == 0 ? x : 0)", "--data")
+    if isinstance(want, str):
+        assert want in adcli(*run, tmp_path / "in.npz").err
+        return
+    succeeds(*run, tmp_path / "in.npz", "-o", tmp_path / "out.npz")
+    with np.load(tmp_path / "out.npz") as found:
+        assert found["v"].tolist() == want and [*found] == [*arrays, "v"]
+    assert succeeds(*run, tmp_path / "out.npz", "--rename", "v=old", "--only").out == "".join(f"{x}\n" for x in ["v", *want])
 
 
 @pytest.mark.parametrize("kind",

@@ -63,9 +63,10 @@ NOWHERE = [
     ("none.csv", "none.csv: No such file or directory", None), ("", ": No such file or directory", "write --data FILE"),
     ("d/a-2.csv,d/plain", "d/a-2.csv,d/plain: No such file or directory", "write --data d/a-2.csv --data d/plain"),
     ("d/empty", "d/empty: no table in this folder",
-     "tables end in .csv, .tsv, .tab, .ndjson, .jsonl, .json, .parquet, .pq, also with .gz or .zst"),
+     "tables end in .csv, .tsv, .tab, .ndjson, .jsonl, .json, .parquet, .pq, .npz, also with .gz or .zst"),
     ("d/text", "d/text: no table in this folder", "these are no tables: d/text/1.txt, d/text/2.txt, d/text/3.txt, d/text/4.txt, "
-     "d/text/5.txt and 2 more; tables end in .csv, .tsv, .tab, .ndjson, .jsonl, .json, .parquet, .pq, also with .gz or .zst")]
+     "d/text/5.txt and 2 more; "
+     "tables end in .csv, .tsv, .tab, .ndjson, .jsonl, .json, .parquet, .pq, .npz, also with .gz or .zst")]
 
 
 @pytest.mark.parametrize(("mention", "said", "help"), NOWHERE, ids=[n[0] or "nothing" for n in NOWHERE])
