@@ -24,14 +24,15 @@ SAME = {
                              "for t in 0:3 { c(t) = 2*x(t); u(t, 0) = c(t); g(t, 0) = u(t, 0)*c(t); u(t, 1) = g(t, 0) + a; "
                              "g(t, 1) = u(t, 1)*c(t); u(t, 2) = g(t, 1) + a; x(t+1) = u(t, 2) }"),
 }
+CARRIED = "write {0}(t + 1) = ... {0}(t) ..., and its first element before the loop"
 NONE = {   # a loop, and the help
     "read before": ("for t in 0:3 { x(t+1) = x(t)*w; w = 2*a }", "write w(t) = ..."),
-    "read by itself": ("for t in 0:3 { w = w + 1; x(t+1) = x(t)*w }", "write w(t) = ..."),
+    "read by itself": ("for t in 0:3 { w = w + 1; x(t+1) = x(t)*w }", CARRIED.format("w")),
     "a second value": ("for t in 0:3 { w = 2*x(t); w = w + 1; x(t+1) = w }", "write w(t) = ..."),
     "read behind the loop": ("for t in 0:3 { w = 2*x(t); x(t+1) = w }\nz = w", "write w(t) = ..."),
     "known before the loop": ("w = a\nfor t in 0:3 { w = 2*x(t); x(t+1) = w }", "write w(t) = ..."),
     "read by nothing": ("for t in 0:3 { w = 2*x(t); x(t+1) = a*x(t) }", "write w(t) = ..."),
-    "added to": ("for t in 0:3 { s += x(t); x(t+1) = a*s }", "write s(t) += ..."),
+    "added to": ("for t in 0:3 { s += x(t); x(t+1) = a*s }", CARRIED.format("s")),
 }
 
 
