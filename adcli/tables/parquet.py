@@ -175,7 +175,8 @@ class ArrayColumns:
         if len(lengths) > 1:
             (n, one), (m, other), *_ = sorted(lengths.items())
             raise AdError(f"{named(path)}: '{one}' has {n:,} elements and '{other}' {m:,}, so they are no columns of one table",
-                          help=f"save the columns alone, with numpy.savez; what is the same in all rows goes to --at {one}=@FILE.npy")
+                          help="save the columns alone, with numpy.savez; "
+                          f"what is the same in all rows goes to --at {one}=@FILE.npy")
         (self.rows, _), = lengths.items()
         columns = {name: a if a.ndim else np.full(self.rows, a) for name, a in arrays.items()}
         self.frame = pl.DataFrame([pl.Series(name, plain(a)) for name, a in columns.items()])
