@@ -53,7 +53,7 @@ TESTED_AS = {
     "lang/derive/test_taylor.py": ("lang/derive/power_series",),
     "lang/analyse/test_explain.py": ("lang/analyse/findings", "lang/analyse/numeric_sweeps"),
     "lang/analyse/test_enclosure.py": (
-        "lang/enclosures/interval_arithmetic", "lang/enclosures/intervals", "lang/enclosures/special_intervals"),
+        "lang/enclosures/interval_arithmetic", "lang/enclosures/intervals", "lang/enclosures/*_intervals"),
     "lang/sizes/test_in_bounds.py": ("lang/sizes/binding",),
     "lang/ir/test_primitives.py": (
         "lang/operations/rule_programs", "lang/ir/special_*", "lang/ir/table_sum", "lang/formulas/*"),

@@ -11,6 +11,7 @@ from itertools import pairwise
 from math import comb, factorial, isnan, nan
 from typing import Any
 
+from adcli.lang.enclosures import beta_intervals as beta
 from adcli.lang.enclosures.intervals import (
     EMPTY,
     INF,
@@ -366,7 +367,7 @@ SPECIAL: dict[str, IntervalFunctionOfMany] = {
     "expint_e1": below_zero_too(falling(lambda t: t.expint(arb(1)), least=ZERO), lambda x: EMPTY, infinity(INF)),
     "expint_ei": below_zero_too(rising(arb.ei), falling(arb.ei, most=ZERO), infinity(-INF)),
     "dsinc": with_orders(sinc, (1,)), "dexprel": with_orders(exprel, (1,)), "polygamma_gap": with_orders(polygamma_gap, (0, 1)),
-    "gamma_p": monotone_tail(False), "gamma_q": monotone_tail(True),
+    "inc_betac": beta.probability(beta.at, True), "gamma_p": monotone_tail(False), "gamma_q": monotone_tail(True),
     "dgamma_p": with_orders(lambda m: of_gamma(gamma_tail(False, m)), (2,)),
     "gamma_density": with_orders(lambda m, n: of_gamma(gamma_density(m, n), n + 1), (2, 3)),
     "voigt": voigt(0, 0), "dvoigt": with_orders(voigt, (3, 4)),
@@ -375,3 +376,7 @@ for _kind, _partial in {"k": partial(bessel, k_of_order, most_of_k, -1), "i": pa
     for _name in (f"bessel_{_kind}", f"bessel_{_kind}e", f"log_bessel_{_kind}"):
         _row = of_bessel(_name, _partial(_name[-1] == "e"))
         SPECIAL |= {_name: _row(0, 0), f"d{_name}": with_orders(_row, (2, 3))}
+for _name, _place in (("inc_beta", beta.at), ("inc_beta_logit", beta.at_log_odds)):
+    _partials = partial(beta.derivative, _place)
+    SPECIAL |= {_name: _partials(0, 0), f"d{_name}": with_orders(_partials, (3, 4)),
+                f"{_name}_density": with_orders(_partials, (3, 4, 5))}

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from adcli.lang.formulas.incomplete_gamma import beyond_linear
+from adcli.lang.formulas.elementary import exponential_beyond_linear
 from adcli.lang.formulas.quadrature import gauss_legendre
 
 NODES = 72
@@ -70,7 +70,7 @@ def k_moment(m: int, n: int, saddle: Saddle, of: str, start: Any, above: Any) ->
         right, left = (op.pown(v + start, m), op.pown(v + (2 * top - start), m) * (-1.0) ** m) if m else (1.0, 1.0)
         less = -2 * order * (top + v)
         both = op.select(less < -1, right + left * op.exp(less), (right + left) + left * op.expm1(less))
-        fallen = op.exp(-(2 * gap * half * half + order * beyond_linear(v, op)))
+        fallen = op.exp(-(2 * gap * half * half + order * exponential_beyond_linear(v, op)))
         found = weight * op.cosh(angle * y) * fallen * both
         rise = op.sinh((top + v) / 2)
         risen = rise * rise if of == "k" else op.sinh(top + v / 2) * half

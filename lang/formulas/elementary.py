@@ -41,6 +41,22 @@ def polynomial(coefficients: Sequence[float], x: Any) -> Any:
     return value
 
 
+def exponential_beyond_linear(v: Any, op: Any) -> Any:
+    """exp(v) − 1 − v."""
+    near = op.abs(v) < 0.5
+    z = op.select(near, v, 0)
+    return op.select(near, z * z * polynomial([1 / math.factorial(k) for k in range(2, 17)], z), op.expm1(v) - v)
+
+
+def logarithm_beyond_linear(v: Any, op: Any) -> Any:
+    """log1p(v) − v, by the series of atanh(w), w = v/(2 + v)."""
+    near = op.abs(v) <= 0.5
+    z = op.select(near, v, 0)
+    w = z / (2 + z)
+    series = w * w * w * polynomial([2 / (2 * k + 3) for k in range(16)], w * w) - z * w
+    return op.select(near, series, op.log1p(v) - v)
+
+
 def sinc(x: Any, n: int, op: Any) -> Any:
     """The n-th derivative of sin(πx)/(πx)."""
     near = op.abs(x) * math.pi < boundary(n)

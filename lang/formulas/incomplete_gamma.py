@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 from adcli.lang.formulas.beta import bernoulli
-from adcli.lang.formulas.elementary import polynomial
+from adcli.lang.formulas.elementary import exponential_beyond_linear, logarithm_beyond_linear, polynomial
 from adcli.lang.formulas.quadrature import gauss_legendre
 
 NODES = 48
@@ -40,24 +40,17 @@ def bell(m: int, c: Any, cumulants: list[Any]) -> list[Any]:
     return found
 
 
-def beyond_linear(v: Any, op: Any) -> Any:
-    """exp(v) − 1 − v."""
-    near = op.abs(v) < 0.5
-    z = op.select(near, v, 0)
-    return op.select(near, z * z * polynomial([1 / math.factorial(k) for k in range(2, 17)], z), op.expm1(v) - v)
-
-
 class GammaDensity:
     """G = x**a·exp(−x)/Γ(a + 1), for large shapes also over xⁿ; log(x) − ψ(a + 1), the derivative of its logarithm by a, with
     those after it."""
 
-    def __init__(self, m: int, a: Any, x: Any, op: Any, n: int = 0) -> None:
+    def __init__(self, m: int, a: Any, x: Any, op: Any, n: int = 0, difference: Any = None) -> None:
         large = a >= LARGE
         shape, least = op.select(large, a, LARGE), op.select(large, 1, a)
-        difference, ratio = x - shape, x / shape
-        far = op.abs(ratio - 1) > 0.5
-        logarithm = op.select(far, op.log(ratio), op.log1p(difference / shape))
-        exponent = shape * logarithm - difference
+        difference, ratio = x - shape if difference is None else op.select(large, difference, 0), x / shape
+        far, excess = op.abs(ratio - 1) > 0.5, difference / shape
+        beyond = op.select(far, op.log(ratio) - excess, logarithm_beyond_linear(excess, op))
+        logarithm, exponent = op.select(far, op.log(ratio), excess + beyond), shape * beyond
         root = op.pow(ratio, shape / 8) * op.exp(-difference / 8)
         kernel = op.select(far & (exponent > DEAD), op.pown(root, 8), op.exp(exponent))
         square = 1 / (shape * shape)
@@ -89,7 +82,7 @@ def tail(upper: bool, m: int, a: Any, x: Any, op: Any) -> Any:
 
     def term(y: Any, weight: Any, angle: Any, start: Any, a: Any, x: Any, excess: Any, *slopes: Any) -> Any:
         v = start - FLAT * op.sinh(angle * y)
-        curved = beyond_linear(v, op)
+        curved = exponential_beyond_linear(v, op)
         polynomials = bell(m, slopes[0] + v, list(slopes[1:])) if m else [1.0]
         last = m * polynomials[m - 1] if m else 0
         factor = op.select(start > 0, a * polynomials[m] + last, x * (curved + 1 + v) * polynomials[m])

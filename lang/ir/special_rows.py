@@ -71,6 +71,7 @@ def enter(row: Callable[..., Fn], table: Table) -> None:
     incomplete_gamma_rows(row, op)
     bessel_rows(row, op)
     voigt_rows(row, op)
+    incomplete_beta_rows(row, op)
 
 
 def lbeta_rows(row: Callable[..., Fn], op: TableOperations) -> None:
@@ -184,3 +185,48 @@ def voigt_rows(row: Callable[..., Fn], op: TableOperations) -> None:
         lambda t, z, x, s, g: t * (s * derived(x, s, g, 2, 0)), lambda t, z, x, s, g: t * derived(x, s, g, 0, 1),
         domain=domain, args="x, sigma, gamma", value=lambda x, s, g: value(0, 0, x, s, g, op),
         about="Voigt profile: normal density convolved with Cauchy density", **columns)
+
+
+def incomplete_beta_rows(row: Callable[..., Fn], op: TableOperations) -> None:
+    """Regularized incomplete beta functions of x and of log odds, their derivatives by the shapes, and the densities."""
+    tail, density_value, at, at_log_odds = (formula(f"incomplete_beta:{name}") for name in
+                                            ("tail", "derived_density", "at", "at_log_odds"))
+    for name, place, step in (("inc_beta", at, 1), ("inc_beta_logit", at_log_odds, 0)):
+        incomplete_beta_family(row, op, name, place, step, tail, density_value)
+
+
+def incomplete_beta_family(row: Callable[..., Fn], op: TableOperations, name: str, place: Fn, step: int, tail: Fn,
+                           density_value: Fn) -> None:
+    """The lower tail, with `step` the upper one too, its derivatives and the density."""
+    x = "x" if step else "u"
+    domain = ((0.3, 4.0), (0.3, 4.0), (0.05, 0.95) if step else (-3.0, 3.0))
+    columns: dict[str, Any] = {"saturates": not step}
+    if step:
+        columns["status"] = (Status(SINGULAR, lambda z, a, b, x, *n: (x == 0) | (x == 1)),)
+    inside = "a >= 0 and b >= 0 and a + b > 0" + (" and x >= 0 and x <= 1 and a + x > 0 and b + (1 - x) > 0" if step else "")
+    DERIVATIVES.extend((f"{name}_density", f"d{name}"))
+    density: Fn = row(f"{name}_density", "rrrrrr>r",
+                      lambda t, z, a, b, x, m, k, n: t * density(a, b, x, order(m) + 1, order(k), order(n)),
+                      lambda t, z, a, b, x, m, k, n: t * density(a, b, x, order(m), order(k) + 1, order(n)),
+                      lambda t, z, a, b, x, m, k, n: t * density(a, b, x, order(m), order(k), order(n) + 1), None, None, None,
+                      static=(3, 4, 5), domain=(*domain, ORDERS, ORDERS, ORDERS), args=f"a, b, {x}, m, k, n",
+                      defined=inside if not step else f"{inside} and (x > 0 or a > n + 1 or m == 0 and a > 0 and a == trunc(a))"
+                      " and (x < 1 or b > n + 1 or k == 0 and b > 0 and b == trunc(b))",
+                      value=lambda a, b, x, m, k, n: density_value(
+                          step, order(m), order(k), order(n), a, b, place(a, b, x, op), op),
+                      about="derivative of its density, m by a, k by b, n by the other", **columns)
+    partial: Fn = row(f"d{name}", "rrrrr>r", lambda t, z, a, b, x, m, k: t * partial(a, b, x, order(m) + 1, order(k)),
+                      lambda t, z, a, b, x, m, k: t * partial(a, b, x, order(m), order(k) + 1),
+                      lambda t, z, a, b, x, m, k: t * density(a, b, x, order(m), order(k), 0), None, None, static=(3, 4),
+                      domain=(*domain, ORDERS, ORDERS), args=f"a, b, {x}, m, k", defined=inside,
+                      value=lambda a, b, x, m, k: tail(False, order(m), order(k), a, b, place(a, b, x, op), op),
+                      about=f"derivative of {name}, m by a and k by b", **columns)
+    abouts = {name: "regularized incomplete beta function", f"{name}c": f"1 - {name}(a, b, x)"} if step else \
+        {name: "regularized incomplete beta function of x = sigmoid(u)"}
+    for k, (each, about) in enumerate(abouts.items()):
+        sign = -1 if k else 1
+        row(each, "rrr>r", lambda t, z, a, b, x, sign=sign: sign * (t * partial(a, b, x, 1, 0)),
+            lambda t, z, a, b, x, sign=sign: sign * (t * partial(a, b, x, 0, 1)),
+            lambda t, z, a, b, x, sign=sign: sign * (t * density(a, b, x, 0, 0, 0)), domain=domain, args=f"a, b, {x}",
+            value=lambda a, b, x, k=k: tail(bool(k), 0, 0, a, b, place(a, b, x, op), op), about=about, defined=inside,
+            factored=True, vanishes=bool(k), **columns)

@@ -17,7 +17,7 @@ Term = Callable[..., Expr]
 
 class TableSum(Primitive):
     """The sum of `term`, a program whose first inputs are the columns of a row, from the first row of `table` to the last. A sum
-    that `cancels` is of functions, which it names, that have no digits in single precision."""
+    that `cancels` is of functions, which it names, that have few digits in single precision."""
 
     def __init__(self, name: str, table: Table, term: Program, cancels: str) -> None:
         super().__init__(name, "r" * (len(term.params) - len(table[0])) + ">r", libm="table_sum", value=self.written_out)
@@ -38,7 +38,7 @@ class TableSum(Primitive):
     def require_digits(self, precision: str) -> None:
         """AdError where it has none in a precision."""
         if self.cancels and precision != "double":
-            raise AdError(f"{self.cancels} of {precision} precision would have no digits",
+            raise AdError(f"{self.cancels} of {precision} precision would have few digits",
                           help="use double precision, the default")
 
 

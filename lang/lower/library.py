@@ -15,7 +15,7 @@ from adcli.lang.syntax.parse import parse_tree
 
 FOLDER = Path(room.__path__[0])
 FILES = ("elementary.ad", "probability.ad", "densities.ad", "learning.ad", "special.ad")
-PARTS = "large_parameters.ad"
+PARTS = "parts.ad"
 """Functions that others are made of, which nobody looks for."""
 
 

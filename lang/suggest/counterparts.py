@@ -260,6 +260,18 @@ EXPRESSIONS = defined("""
     i1 modified_bessel_i1(x) = x < 0 ? -bessel_i(1, -x) : bessel_i(1, x)
     i0e(x) = bessel_ie(0, abs(x))
     i1e(x) = x < 0 ? -bessel_ie(1, -x) : bessel_ie(1, x)
+    betainc ibeta(a, b, x) = inc_beta(a, b, x) | as in SciPy, with the shapes first
+    betaincc ibetac(a, b, x) = inc_betac(a, b, x) | as in SciPy, with the shapes first
+    btdtr(a, b, x) = inc_beta(a, b, x)
+    betainc_regularized(a, b, 0, x) = inc_beta(a, b, x)
+    pbeta betacdf(x, a, b) = inc_beta(a, b, x)
+    stdtr(n, t) = student_t_cdf(t, n, 0, 1)
+    pt tcdf(t, n) = student_t_cdf(t, n, 0, 1)
+    fdtr(m, n, x) = f_cdf(x, m, n)
+    pf fcdf(x, m, n) = f_cdf(x, m, n)
+    bdtr pbinom binocdf(k, n, p) = binomial_cdf(k, n, p)
+    nbdtr(k, n, p) = inc_beta(n, floor(k) + 1, p)
+    pnbinom nbincdf(k, n, p) = inc_beta(n, floor(k) + 1, p)
     exp1 e1(x) = expint_e1(x)
     expi ei expinti expintegralei(x) = expint_ei(x)
     expint(x) = expint_e1(x) | in MATLAB and Julia ; expint_ei(x) | in C++
@@ -331,7 +343,7 @@ EXAMPLES = listed("""
 """Functions that make or reduce tensors, and the statements that do so."""
 NONE_HERE = words("""
     any all map cross integral integrate quad quadgk odeint solve_ivp ode45 median cov quantile percentile unwrap nan_to_num
-    divmod random rand randn dirac erfi dawsn expn li zeta gammainc gammaincc betainc j0 j1 jn jv jve y0 y1 yn yv
+    divmod random rand randn dirac erfi dawsn expn li zeta gammainc gammaincc j0 j1 jn jv jve y0 y1 yn yv
     besselj bessely airy ellipk ellipe ellipkinc ellipeinc sici spence polylog struve
     hyp1f1 hyp2f1 fresnel wofz owens_t
 """)

@@ -1,8 +1,9 @@
 """An arithmetic of mpmath's numbers: an independent reference for values, in as many digits as one wants."""
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -25,20 +26,24 @@ def of_arb(x: Any) -> Any:
     return (-1) ** sign * arb(int(mantissa)) * arb(2) ** int(exponent)
 
 
-def difference(f: Callable[[Any], Any], at: Any, m: int, step: Any) -> Any:
-    return sum(((-1) ** (m - k) * math.comb(m, k) * f(at + (k - m / 2) * step) for k in range(m + 1)), arb(0)) / step ** m
-
-
-def by_arb(f: Callable[[Any], Any], a: Any, m: int, plain: bool, mp: Any, more: int = 0) -> Any:
-    """The m-th derivative of f at a, or for m = 0 its value; unless it is `plain` that of 1 − f. f takes `more` differences."""
-    before, ctx.prec = ctx.prec, (m + more + 3) * (mp.prec + 40) + 400
+def by_arb(f: Callable[..., Any], at: Sequence[Any], orders: Sequence[int], plain: bool, mp: Any) -> Any:
+    """The derivative of f of these orders by each argument; unless it is `plain` that of 1 − f."""
+    total = sum(orders)
+    before, ctx.prec = ctx.prec, (total + 3) * (mp.prec + 40) + 400
     try:
+        exact = [of_arb(z) for z in at]
+        steps = [(min(arb(1), abs(z)) if z else arb(1)) * arb(2) ** (-mp.prec - 20) for z in exact]
         for _ in range(3):
-            value = difference(f, of_arb(a), m, arb(2) ** (-mp.prec - 20))
+            value = arb(0)
+            for k in itertools.product(*(range(m + 1) for m in orders)):
+                factor = math.prod((-1) ** (m - j) * math.comb(m, j) for m, j in zip(orders, k, strict=True))
+                value += factor * f(*(z + (j - m / 2) * h for z, h, j, m in zip(exact, steps, k, orders, strict=True)))
+            for h, m in zip(steps, orders, strict=True):
+                value /= h ** m
             if value.rel_accuracy_bits() > mp.prec:
                 break
             ctx.prec *= 2
-        value = value if plain else (arb(1) if m == 0 else arb(0)) - value
+        value = value if plain else (arb(0) if total else arb(1)) - value
         middle = value.mid()
         mantissa, exponent = middle.man_exp()
         return mp.ldexp(mp.mpf(int(mantissa)), int(exponent)) if middle.is_finite() else mp.nan
@@ -255,7 +260,7 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
         above = mp.isinf(x) or (x > a and not mp.isinf(a))
         if mp.isinf(a) or mp.isinf(x) or not x or not near(a, x, bits=16):
             return mp.one if not m and upper != above else mp.zero
-        return by_arb(lambda s: of_arb(x).gamma_upper(s, 1) if above else of_arb(x).gamma_lower(s, 1), a, int(m),
+        return by_arb(lambda s: of_arb(x).gamma_upper(s, 1) if above else of_arb(x).gamma_lower(s, 1), [a], [int(m)],
                       upper == above, mp)
 
     def gamma_density(a: Any, x: Any, m: Any, n: Any) -> Any:
@@ -268,7 +273,23 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
             at = [float(a), 0.0, float(m), float(n)]
             return mp.mpf(FLOAT.apply(TABLE["gamma_density"], at, tuple(map(Lit, at))))
         return by_arb(lambda s: sum((-1) ** (int(n) - j) * math.comb(int(n), j) * of_arb(x) ** (s - 1 - j) * (-of_arb(x)).exp()
-                                    * (s - j).rgamma() for j in range(int(n) + 1)), a, int(m), True, mp)
+                                    * (s - j).rgamma() for j in range(int(n) + 1)), [a], [int(m)], True, mp)
+
+    def incomplete_beta(a: Any, b: Any, x: Any, *orders: Any, upper: bool = False, name: str = "inc_beta") -> Any:
+        """The derivative of these orders, by the arguments, of a regularized incomplete beta function, or of 1 minus it."""
+        logit, density = "logit" in name, name.endswith("density")
+        counts = [*map(int, orders), 0, 0, 0][:3]
+        counts[2] += density
+        if (not logit and not (0 <= x <= 1 and a + x > 0 and b + (1 - x) > 0)) or not (a >= 0 and b >= 0 and a + b > 0) or \
+                (mp.isinf(a) and mp.isinf(b)):
+            return mp.nan
+        if not near(a, b, bits=16) or not mp.isfinite(a + b + x) or min(a, b) < mp.mpf(2) ** -64 or x in (0, 1) or abs(x) > 700:
+            at = [float(z) for z in (a, b, x, *orders)]
+            return mp.mpf(FLOAT.apply(TABLE[name], at, tuple(map(Lit, at))))
+
+        def f(a: Any, b: Any, z: Any) -> Any:
+            return (1 / (1 + (1 - of_arb(x) - z).exp()) if logit else z).beta_lower(a, b, 1)
+        return by_arb(f, (a, b, mp.one if logit else x), counts, not upper, mp)
 
     def bessel(name: str) -> Callable[..., Any]:
         """A Bessel function, or a derivative, by differences with Arb; outside its domain, and far out, as floats have it."""
@@ -279,8 +300,7 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
                 return mp.mpf(FLOAT.apply(TABLE[f"d{name}"], at, tuple(map(Lit, at))))
             if m % 2 and not nu and "_k" in name:
                 return mp.zero
-            step = arb(2) ** (mp.mag(x) - mp.prec - 20)
-            return by_arb(lambda s: difference(lambda z: BESSEL[name](s, z), of_arb(x), n, step), nu, m, True, mp, n)
+            return by_arb(BESSEL[name], (nu, x), (m, n), True, mp)
         return value
 
     def voigt(x: Any, sigma: Any, gamma: Any, m: Any = 0, n: Any = 0) -> Any:
@@ -311,6 +331,9 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
     functions |= {d + name: real(bessel(name)) for name in BESSEL for d in ("", "d")}
     functions |= {"gamma_p": real(lambda a, x: gamma_tail(a, x, 0, False)),
                   "gamma_q": real(lambda a, x: gamma_tail(a, x, 0, True)),
+                  **{row: real(lambda *args, row=row: incomplete_beta(*args, name=row)) for name in ("inc_beta", "inc_beta_logit")
+                     for row in (name, f"d{name}", f"{name}_density")},
+                  "inc_betac": real(lambda a, b, x: incomplete_beta(a, b, x, upper=True, name="inc_betac")),
                   "dgamma_p": real(lambda a, x, m: gamma_tail(a, x, m, False)), "gamma_density": real(gamma_density)}
     functions |= {"lambert_w0": real(lambda x: lambert(x, 0)), "lambert_wm1": real(lambda x: lambert(x, -1)),
                   "expint_e1": real(e1), "expint_ei": real(ei)}

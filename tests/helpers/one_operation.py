@@ -10,7 +10,8 @@ from adcli.lang.ir.primitives import TABLE
 from session_seed import drawn, fewer
 
 BESSEL = {"bessel_k", "bessel_ke", "log_bessel_k", "bessel_i", "bessel_ie", "log_bessel_i"}
-OTHER_FORMS = {"bessel_ie", "log_bessel_i", *(f"d{name}" for name in BESSEL - {"bessel_k"})}
+BETA = {name for name in TABLE if "inc_beta" in name}
+OTHER_FORMS = {"bessel_ie", "log_bessel_i", *(f"d{name}" for name in BESSEL - {"bessel_k"}), *BETA - {"inc_beta"}}
 REAL = [p for p in TABLE.values() if not p.truth and p.name not in ("dup", "dvoigt", *OTHER_FORMS)]
 """Every row with a real value, but those whose formulas others among them and their third derivatives are."""
 
@@ -18,9 +19,10 @@ SPECIAL_FUNCTIONS = {"gamma", "lgamma", "digamma", "polygamma", "logaddexp", "dp
 """Python's own gamma functions are further from the truth than libm's, and the others cross zero: multiple precision is the
 judge of these, with 4 units in the last place of the largest term that the value is summed from."""
 
-IN_DOUBLE = {"voigt", "dvoigt", *BESSEL, *(f"d{name}" for name in BESSEL)}
+IN_DOUBLE = {"voigt", "dvoigt", *BESSEL, *(f"d{name}" for name in BESSEL),
+             *(name for name in BETA if "density" not in name)}
 """Rows that are refused in single precision."""
-SUMS = {"gamma_p", "gamma_q", "dgamma_p", "gamma_density", *IN_DOUBLE}
+SUMS = {"gamma_p", "gamma_q", "dgamma_p", "gamma_density", *IN_DOUBLE, *BETA}
 """Sums over a table, whose terms NumPy rounds otherwise."""
 COSTLY = {*SUMS, "lbeta", "polygamma_gap"}
 """Rows whose formulas take longer than all others together where they are interpreted."""

@@ -37,7 +37,9 @@ ARITY = {"square": (1, 1), "recip": (1, 1), "rsqrt": (1, 1), "negate": (1, 1),
 WITH_ORDERS = {"polygamma": "nx", "dpow": "xxnn", "dxlogy": "xxn", "derfcx": "xn",
                "dsinc": "xn", "dexprel": "xn", "polygamma_gap": "nnxx",
                "dgamma_p": "xxn", "gamma_density": "xxnn", "dvoigt": "xxxnn",
-               **{f"d{name}": "xxnn" for name in BESSEL}}
+               **{f"d{name}": "xxnn" for name in BESSEL},
+               "dinc_beta": "xxxnn", "inc_beta_density": "xxxnnn",
+               "dinc_beta_logit": "xxxnn", "inc_beta_logit_density": "xxxnnn"}
 """Functions of real arguments and of constants that say how often something is differentiated."""
 
 NAMES = ("x", "y", "z", "v", "w", "a", "dx", "d_dv", "d_dx", "x1", "x2", "i1", "i2", "dv", "dv_dx", "d2v_dx_dx", "v_1", "pi",

@@ -12,10 +12,12 @@ from typing import Any
 
 import mpmath
 
-POINTS, DIGITS = {"gamma_p": 20, "gamma_q": 20}, 25
+POINTS, DIGITS = {"gamma_p": 20, "gamma_q": 20, "inc_beta": 4, "student_t_cdf": 5}, 25
 FEW = 8
 """Points for each function. 200 were tried; at some of those, third derivatives of log_bessel_k, and derivatives of voigt beside
 their zeros, have fewer digits than tests ask for."""
+ARGUMENTS = {"student_t_cdf": 1}
+"""How many of the arguments derivatives are taken by, where it is not all."""
 PLACE = Path(__file__).parents[1] / "data" / "special_values.json"
 
 
@@ -60,12 +62,39 @@ def greater_order(r: random.Random) -> tuple[float, float]:
     return max(order, 0.3), max(x, 0.05)
 
 
+def beta_tail(a: Any, b: Any, x: Any) -> Any:
+    """The regularized incomplete beta function, from the lesser tail."""
+    if x > a / (a + b):
+        return 1 - mpmath.betainc(b, a, 0, 1 - x, regularized=True)
+    return mpmath.betainc(a, b, 0, x, regularized=True)
+
+
+def shapes_and_argument(r: random.Random) -> tuple[float, ...]:
+    """Shapes from tiny to hundreds, arguments beside the mean and far from it."""
+    while True:
+        a, b = 10 ** r.uniform(-3, 2.5), 10 ** r.uniform(-3, 2.5)
+        mean = a / (a + b)
+        x = mean + (mean * (1 - mean) / (a + b + 1)) ** 0.5 * r.uniform(-4, 4) if r.random() < 0.7 else 10 ** r.uniform(-9, 0)
+        if 0 < x < 1 and 1e-100 < beta_tail(a, b, mpmath.mpf(x)) < 1 - 1e-9:
+            return a, b, x
+
+
+def student(y: Any, nu: Any, mu: Any, sigma: Any) -> Any:
+    with mpmath.extradps(60):
+        t, half = (y - mu) / sigma, mpmath.mpf(1) / 2
+        quotient = mpmath.exp(mpmath.loggamma((nu + 1) / 2) - mpmath.loggamma(nu / 2)) / mpmath.sqrt(mpmath.pi * nu)
+        return half + t * quotient * mpmath.hyp2f1(half, (nu + 1) / 2, 3 * half, -t * t / nu)
+
+
 FUNCTIONS = {"bessel_k": (mpmath.besselk, order_and_argument),
              "bessel_ke": (lambda nu, x: mpmath.exp(x) * mpmath.besselk(nu, x), order_and_argument),
              "log_bessel_k": (lambda nu, x: mpmath.log(mpmath.besselk(nu, x)), order_and_argument),
              "bessel_i": (mpmath.besseli, greater_order),
              "bessel_ie": (lambda nu, x: mpmath.exp(-x) * mpmath.besseli(nu, x), greater_order),
              "log_bessel_i": (lambda nu, x: mpmath.log(mpmath.besseli(nu, x)), greater_order),
+             "inc_beta": (beta_tail, shapes_and_argument),
+             "student_t_cdf": (
+                 student, lambda r: (r.choice((2, -20)) * 10 ** r.uniform(-4, 0), 10 ** r.uniform(-1, 10), 0.0, 1.0)),
              "gamma_p": (lambda a, x: tail(a, x, False), shape_and_argument),
              "gamma_q": (lambda a, x: tail(a, x, True), shape_and_argument),
              "voigt": (voigt, place_and_widths)}
@@ -80,7 +109,7 @@ def main() -> None:
             with mpmath.workdps(DIGITS):
                 exact = [mpmath.mpf(z) for z in at]
                 by = [[float(mpmath.diff(function, exact, tuple(n * (j == k) for j in range(len(at))), relative=True))
-                       if n else float(function(*exact)) for n in range(5)] for k in range(len(at))]
+                       if n else float(function(*exact)) for n in range(5)] for k in range(ARGUMENTS.get(name, len(at)))]
             found.setdefault(name, []).append({"at": at, "by": by})
     PLACE.write_text(json.dumps(found, indent=0) + "\n", encoding="utf-8")
 

@@ -45,8 +45,8 @@ def test_every_name_is_listed_and_can_be_called():
     assert {row.spelled or row.name for row in TABLE.values()} <= listed
     for name in {f.name for f in ALL if not f.operator}:
         static = TABLE[name].static if name in TABLE else ()
-        words = ["1" if i in static else x for i, x in enumerate("xyzwu")]
-        assert any(accepted(f"v = {name}({', '.join(words[:n])})\n") for n in range(1, 6)), name
+        words = ["1" if i in static else x for i, x in enumerate("xyzwst")]
+        assert any(accepted(f"v = {name}({', '.join(words[:n])})\n") for n in range(1, 7)), name
     assert listed <= set(names())
 
 

@@ -14,7 +14,7 @@ from one_operation import REAL, program, samples
 from adcli.from_sympy.module import read
 
 
-@pytest.mark.parametrize("op", [op for op in REAL if op.name != "voigt"], ids=lambda op: op.name)   # whose sum is long
+@pytest.mark.parametrize("op", [op for op in REAL if op.name not in ("voigt", "inc_beta")], ids=lambda op: op.name)   # long sums
 def test_an_operation_and_its_derivative_travel(op: Primitive) -> None:
     p = gradient(program(op))
     back = parse_source(read(Source("f.sympy", module(p, "f")), None, {}, {}))

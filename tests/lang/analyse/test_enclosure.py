@@ -173,7 +173,7 @@ def test_every_primitive_holds_its_values_over_boxes(op):
                 assert holds(bounds, x), (at, x, bounds)
         assert not belied(program, box, found, r), (box, found.decoration)
         assert found.decoration or op.defined or op.name == "tan" or POLE in {s.level for s in op.status}, box
-    assert held > 4 or op.name == "lambert_wm1"   # whose domain few boxes meet
+    assert held > 4 or op.name == "lambert_wm1" or "inc_beta" in op.name   # whose domain few boxes meet
 
 
 WIDER = {"dpow", "fmod", *SUMS} - {"gamma_p", "gamma_q"}

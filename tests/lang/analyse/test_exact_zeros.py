@@ -27,7 +27,11 @@ CALLS = {"polygamma": ["polygamma(1, x)", "polygamma(2, x)", "polygamma(100, x)"
          "polygamma_gap": ["polygamma_gap(0, 0, x, y)"], "dgamma_p": ["dgamma_p(x, y, 1)"],
          "gamma_density": ["gamma_density(x, y, 0, 1)", "gamma_density(x, y, 1, 0)"],
          "voigt": ["voigt(x, y, 0.5)"], "dvoigt": ["dvoigt(x, 0.5, y, 1, 0)"],
-         **{f"d{name}": [f"d{name}(x, y, 0, 1)", f"d{name}(x, y, 1, 0)"] for name in BESSEL}}
+         **{f"d{name}": [f"d{name}(x, y, 0, 1)", f"d{name}(x, y, 1, 0)"] for name in BESSEL},
+         **{f"{name}{rest}": [f"{name}{rest}(2.5, 1.5, x{orders})"] for name in ("inc_beta", "inc_beta_logit")
+            for rest, orders in (("", ""), ("_density", ", 0, 0, 1"))},
+         **{f"d{name}": [f"d{name}(2.5, 1.5, x, 0, 1)"] for name in ("inc_beta", "inc_beta_logit")},
+         "inc_betac": ["inc_betac(2.5, 1.5, x)"]}
 
 
 def calls(op):

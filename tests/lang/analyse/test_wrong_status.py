@@ -10,12 +10,12 @@ from adcli.lang.ir import DOMAIN, JUMP, KINK, LEVELS, SINGULAR, SMOOTH, Primitiv
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.special_rows import DERIVATIVES
 from judged_status import GROWTH, NOTHING, NUMBER, Operation, judge, special_operands, tendency, ties
-from one_operation import orders
+from one_operation import BETA, orders
 from planted_faults import planted, wrong_status
 
 CONSTANTS = {"pown": [(-2.0,), (-1.0,), (0.0,), (1.0,), (3.0,)], "polygamma": [(1.0,)], "dxlogy": [(0.0,), (1.0,), (2.0,)],
              "derfcx": [(0.0,), (1.0,)],
-             **{name: orders(name, (0.0, 1.0)[:2 - bool(TABLE[name].status)]) for name in DERIVATIVES},
+             **{name: orders(name, (0.0, 1.0)[:2 - bool(TABLE[name].status or name in BETA)]) for name in DERIVATIVES},
              "dpow": [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (2.0, 0.0), (1.0, 1.0), (0.0, 2.0)]}
 OPERATIONS = [Operation(op, tuple(zip(op.static, constants, strict=True)), count)
               for op in TABLE.values() if op.name != "dup" and "r" in op.signature[:op.arity]

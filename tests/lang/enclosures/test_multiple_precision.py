@@ -31,7 +31,8 @@ def test_functions_are_those_of_mpmath(name):
     r, count = fixed("test_functions_are_those_of_mpmath", name), max(TABLE[name].arity, 1 + (name in ("max", "hypot")))
     for _ in range(20 if name in SUMS else 60):
         operands = [operand(r, name, i) for i in range(count)]
-        if name in SUMS and max(map(abs, operands)) > 2.0 ** 6:
+        sizes = [abs(x) for x in operands]
+        if name in SUMS and (max(sizes) > 2.0 ** 6 or ("beta" in name and any(0 < x < 2.0 ** -64 for x in sizes))):
             continue   # out of the reach of Arb, or slow there
         want = float(PLAIN.functions[name](*map(PLAIN.constant, operands)))
         got = float(PRECISE.functions[name](*map(PRECISE.constant, operands)))

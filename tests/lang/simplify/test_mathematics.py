@@ -21,6 +21,7 @@ from adcli.lang.simplify.rule_cases_tensors import carried_out, tensors_drawn
 from adcli.lang.simplify.simplify import simplify
 from adcli.lang.tree.notation import ATOM, infix
 from command import adcli
+from one_operation import BETA
 from random_comprehensions import sample as tensors
 from random_programs import sample
 from session_seed import drawn
@@ -43,7 +44,8 @@ def agree(program: Program, points: int) -> int:
 
 
 ROWS = [row for row in TABLE.values()
-        if row.maps and not row.truth and row.name not in ("dup", "select", "dvoigt") and len(argument_names(row)) == row.arity]
+        if row.maps and not row.truth and row.name not in ("dup", "select", "dvoigt", *BETA)   # sums are slow here
+        and len(argument_names(row)) == row.arity]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
