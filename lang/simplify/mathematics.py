@@ -24,7 +24,7 @@ from adcli.lang.ir.build import Builder
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.rounded import Meaning, Named, meaning
 from adcli.lang.simplify.ranges import bounded
-from adcli.lang.simplify.rule_cases import LONGEST, Decided, carried_out, inside, without_cases
+from adcli.lang.simplify.rule_cases import LONGEST, Decided, carried_out, has_cases, inside, without_cases
 from adcli.lang.simplify.simplify import Folder, prune, tested
 
 SMALL, SHOWN, LARGE = 4, 12, 40
@@ -109,13 +109,15 @@ def decided(program: Program, at: Mapping[str, Any] | None = None) -> Decided:
     if has_tensors(program):
         from adcli.lang.simplify.rule_cases_tensors import decided_bodies  # only for programs with tensors
         return Decided(decided_bodies(program, at))
+    own = {*(p.var for p in program.params), *(out for e in program.equations if not e.group for out in e.outs)}   # of the text
+    if not has_cases(program, own):
+        return without_cases(program, [], own, True)
     points = inside(program)
     if points and at is not None:
         points.append({p.var: at[p.name] for p in program.params})
         points = points if carried_out(program.equations, points[-1]) else []
     if not points:
         return Decided(program)
-    own = {*(p.var for p in program.params), *(out for e in program.equations if not e.group for out in e.outs)}   # of the text
     return without_cases(program, points, own, True)
 
 

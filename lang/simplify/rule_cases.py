@@ -26,6 +26,7 @@ RANGES = (0.1, 2.0), (-0.9, 0.9), (-3.0, 3.0), (1.1, 6.0), (0.5, 9.0)
 SELECT, COPY = TABLE["select"], TABLE["dup"]
 NEUTRAL = {TABLE["add"]: 0.0, TABLE["mul"]: 1.0}
 """Operations with the number beside which they are the other operand."""
+CASES = ("sign", "select", "and", "or")
 
 
 class Decided(NamedTuple):
@@ -34,6 +35,12 @@ class Decided(NamedTuple):
 
     program: Program
     assumed: Mapping[int, Sequence[tuple[Atom, bool, Context]]] = {}
+
+
+def has_cases(program: Program, own: Container[Atom]) -> bool:
+    """Whether points may tell values of rules apart, in a program without its `own`."""
+    return any(e.outs[0] not in own and (e.op.name in CASES or (e.op in NEUTRAL and isinstance(e.args[-1], Lit)))
+               for e in program.equations)
 
 
 def without_cases(program: Program, points: Sequence[Mapping[Atom, Any]], own: Container[Atom], named: bool) -> Decided:
@@ -54,7 +61,7 @@ def without_cases(program: Program, points: Sequence[Mapping[Atom, Any]], own: C
             left = first
         if e.op is TABLE["sign"] and len(signs := {p[out] for p in there}) == 1:
             left = Lit(signs.pop())
-        for a, chosen in choices(e) if e.op.name in ("select", "and", "or") else ():
+        for a, chosen in choices(e) if e.op.name in CASES[1:] else ():
             held = {bool(p[a]) for p in there} if isinstance(a, Var) and a not in own else set()
             if len(held) == 1:
                 left = chosen(held == {True})
