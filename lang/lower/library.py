@@ -42,7 +42,9 @@ class Prelude(Mapping[str, Template]):
 
     def body(self, name: str) -> str:
         """The expression of a function, as it is written."""
-        return next(line.partition(" = ")[2] for line in text(self.places[name]).splitlines() if line.startswith(f"def {name}("))
+        found = re.search(rf"^def {name}\(.*?\) = (.*(?:\n .*)*)", text(self.places[name]), re.MULTILINE)
+        written = " ".join(found[1].split()) if found else ""
+        return written[2:-1] if written.startswith("( ") else written
 
 
 def text(path: Path) -> str:
