@@ -35,7 +35,7 @@ from adcli.lang.lower.frontend import parse
 from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.operations.elementwise import computed, every_element
 from adcli.lang.sizes.binding import bind
-from adcli.lang.tree.notation import number
+from adcli.lang.tree.notation import OF_MATRICES, number
 from adcli.numerics.linear import Vector
 from adcli.solvers.functions import moved_inputs
 from adcli.task.derive import chosen
@@ -54,9 +54,18 @@ s +=! z({I}k) - {L} + log({K}) / (2*{K})""",
     "ordered": """
 d({I}k) = k > 0 ? exp({U}) : {U} where {A}k in 0:{K}
 x({I}k) +=! d({I}j) where {A}k in 0:{K}, j in 0:k + 1
-s +=! {U} where {A}k in 1:{K}"""}
-"""Vectors x along k, for each element of other dimensions, of components U, and the logarithm s of the volume element. Indices of
-other dimensions are I, with the ranges A and a number L each. Names of one small letter are made fresh."""
+s +=! {U} where {A}k in 1:{K}""",
+    "cholesky_factor_corr": """
+v({I}i, k) = 0 where {A}i in 0:{K}, k in 0:{K}{V}
+n({I}i, k) = softplus(2*v({I}i, k)) - v({I}i, k) - log(2)
+h({I}i, k) +=! n({I}i, j) where {A}i in 0:{K}, k in 0:{K}, j in 0:k
+x({I}i, k) = k < i ? tanh(v({I}i, k))*exp(-h({I}i, k)) : k == i ? exp(-h({I}i, k)) : 0
+s +=! -2*n({I}i, k) - h({I}i, k) where {A}i in 0:{K}, k in 0:i"""}
+"""Vectors x along k, for each element of other dimensions, of components U, and the logarithm s of the volume element; a matrix
+has its components in the rows V, and n = log cosh v. Indices of other dimensions are I, with ranges A and a number L each. Names
+of one small letter are made fresh."""
+COMPONENTS: Mapping[str, Callable[[int], int]] = {
+    "simplex": lambda k: k - 1, "ordered": lambda k: k, "cholesky_factor_corr": lambda k: k * (k - 1) // 2}
 
 
 class Parameter(NamedTuple):
@@ -68,16 +77,20 @@ class Parameter(NamedTuple):
 
     @property
     def components(self) -> tuple[int, ...]:
-        """The shape of the components, which are one fewer than the elements of a simplex."""
-        return (*self.shape[:-1], self.shape[-1] - 1) if self.param.constraint == "simplex" else self.shape
+        """The shape of the components, of which a vector or matrix with a constraint has fewer than elements."""
+        kind = self.param.constraint
+        return (*self.shape[:-1 - (kind in OF_MATRICES)], COMPONENTS[kind](self.shape[-1])) if kind else self.shape
 
     @property
     def length(self) -> int:
         return math.prod(self.components)
 
     def names(self) -> list[str]:
-        name = self.param.name
-        return [f"{name}({', '.join(map(str, at))})" for at in np.ndindex(self.components)] if self.shape else [name]
+        name, places = self.param.name, [*np.ndindex(self.components)]
+        if self.param.constraint in OF_MATRICES:
+            below = [*zip(*np.tril_indices(self.shape[-1], -1), strict=True)]
+            places = [(*at, *below[k]) for *at, k in places]
+        return [f"{name}({', '.join(map(str, at))})" for at in places] if self.shape else [name]
 
     def ranged(self, u: str) -> tuple[str, str]:
         """The value that a component gives, and the logarithm of its absolute derivative, if it is not that component."""
@@ -92,18 +105,20 @@ class Parameter(NamedTuple):
     def statements(self, mark: str, vector: str, extents: Sequence[str], rows: bool) -> str:
         """What makes the value `mark`x of the vector, and `mark`s if the volume changes, in a program with names of that mark;
         where there are rows, of every row of a matrix."""
-        around = ["r"] if rows else []
+        around, extents = ["r"] if rows else [], [*extents[:len(self.components) - 1], *extents[-1:]]
         inner = [f"{mark}i{d}" for d in range(len(extents) - 1)] + [f"{mark}k"] * (len(extents) > 0)
         strides = [math.prod(self.components[d + 1:]) for d in range(len(extents))]
-        place = " + ".join([str(self.place), *(f"{n}*{i}" for n, i in zip(strides, inner, strict=True))])
+        place = " + ".join([*(f"{n}*{i}" for n, i in zip(strides, inner, strict=True)), str(self.place)])
         indices = [*around, *inner]
         ranges = [f"{i} in 0:{n}" for i, n in zip(indices, [*(["R"] if rows else []), *extents], strict=True)]
         u = f"{vector}({', '.join([*around, place])})"
         if self.param.constraint:
             text = re.sub(r"\b(?=[a-z]\b)", mark, STATEMENTS[self.param.constraint])
-            others = indices[:-1]
-            return text.format(U=u, K=extents[-1], L=f"{mark}l({', '.join(others)})" if others else f"{mark}l",
-                               I="".join(f"{i}, " for i in others), A="".join(f"{r}, " for r in ranges[:-1]))
+            here, within = ("".join(f"{x}, " for x in xs[:-1]) for xs in (indices, ranges))
+            lines = [f"\n{mark}v({here}{n}, {mark}k) = {u[:-1]} + {n * (n - 1) // 2}) where {within}{mark}k in 0:{n}"
+                     for n in range(1, self.shape[-1]) if self.param.constraint in OF_MATRICES]
+            return text.format(U=u, K=extents[-1], L=f"{mark}l({here[:-2]})" if here else f"{mark}l", I=here, A=within,
+                               V="".join(lines))
         value, slope = self.ranged(u)
         here, where = f"({', '.join(indices)})" if indices else "", f" where {', '.join(ranges)}" if ranges else ""
         return f"{mark}x{here} = {value}{where}" + (f"\n{mark}s {'+=!' if indices else '='} {slope}{where}" if slope else "")
@@ -122,6 +137,9 @@ class Parameter(NamedTuple):
         if kind == "simplex":
             z, k = np.log(x), np.arange(1, x.shape[-1])
             return ((np.cumsum(z, -1)[..., :-1] - k * z[..., 1:]) / np.sqrt(k * (k + 1))).ravel()
+        if kind == "cholesky_factor_corr":
+            i, j = np.tril_indices(x.shape[-1], -1)
+            return np.arctanh(x[..., i, j] / np.sqrt(1 - (np.cumsum(x**2, -1) - x**2)[..., i, j])).ravel()
         found: Vector = np.log(x - low) - np.log(high - x) if math.isfinite(low) and math.isfinite(high) else \
             np.log(x - low) if math.isfinite(low) else np.log(high - x) if math.isfinite(high) else x
         return found.ravel()
@@ -249,7 +267,7 @@ def transforms(parameters: Sequence[Parameter], mark: str = "", rows: bool = Fal
     inputs = [f"{mark}u({'R, ' if rows else ''}{sum(p.length for p in parameters)})"]
     for name, p in zip(names, parameters, strict=True):
         extents = [str(n) if rows else text(x) for n, x in zip(p.shape, p.param.var.shape, strict=True)]
-        inputs += [f"{name}n({', '.join(extents)})"] * (p.shape != () and not rows)
+        inputs += [f"{name}sizes({', '.join(extents)})"] * (p.shape != () and not rows)
         lines.append(p.statements(name, f"{mark}u", extents, rows))
     slopes = [f"{name}s" for name, line in zip(names, lines, strict=True) if f"{name}s " in line]
     outputs = [f"{name}x" for name in names]

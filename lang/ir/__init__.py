@@ -235,7 +235,7 @@ class Equation(Generic[Op]):
 @record
 class Param:
     """An input: a `default` where it has one (of a tensor an array), a `low`..`high` range to sample and to check, or a
-    `constraint` on the vectors of its last dimension, a name in `notation.CONSTRAINTS`.
+    `constraint` on the vectors of its last dimension or on matrices, a name in `notation.CONSTRAINTS`.
 
     `active` is false for `param` inputs, which are differentiated only where named. `seed` names the input or output
     whose tangent or cotangent this is: an exact zero there drops its contributions (SEMANTICS, the zero rule).

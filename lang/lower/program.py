@@ -39,7 +39,7 @@ from adcli.lang.tree.nodes import (
     TupleAssign,
     targets_of,
 )
-from adcli.lang.tree.notation import CONSTRAINTS, MATRIX_CALLS
+from adcli.lang.tree.notation import CONSTRAINTS, MATRIX_CALLS, OF_MATRICES
 
 if TYPE_CHECKING:
     from adcli.lang.expressions.line_templates import Recipes
@@ -287,10 +287,12 @@ class MainScope(ProblemScope):
         var, word = self.declared_input(token), item.constraint
         if word is not None and word.text not in CONSTRAINTS:
             raise context.fault(f"no constraint '{word.text}'", word,
-                                nearest(word.text, CONSTRAINTS) or f"write in [low, high], or in {' or in '.join(CONSTRAINTS)}")
-        if word is not None and (var.integer or not var.shape):
-            raise context.fault(f"'{name}' is no vector of doubles, as in {word.text}, where {CONSTRAINTS[word.text]}", word,
-                                f"write input {name}(K) in {word.text}")
+                                nearest(word.text, CONSTRAINTS) or f"write in [low, high], in {', in '.join(CONSTRAINTS)}")
+        square = word is not None and word.text in OF_MATRICES
+        if word is not None and (var.integer or len(var.shape) < 1 + square or (square and var.shape[-1] != var.shape[-2])):
+            what, shape = ("square matrix", "K, K") if square else ("vector", "K")
+            raise context.fault(f"'{name}' is no {what} of doubles, as in {word.text}, where {CONSTRAINTS[word.text]}", word,
+                                f"write input {name}({shape}) in {word.text}")
         self.declared[name] = Param(var, name, default, low, high, active, constraint=word.text if word is not None else None)
         self.env[name] = var
 

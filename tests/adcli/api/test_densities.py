@@ -48,7 +48,9 @@ def test_a_range_is_a_function_of_the_component_and_its_slope(name: str) -> None
 
 
 VECTORS = "input _p(D, K) in simplex, n(D, K), c(L, M) in ordered, o(K) in ordered, s in [0, inf]; " \
-    "a +=! n(d, k)*log(_p(d, k)); b +=! -c(i, j)**2/2*(i + 1); e +=! -o(k)**2/2; lp = a + b + e - s; output lp"
+    "input F(2, M, M) in cholesky_factor_corr; " \
+    "a +=! n(d, k)*log(_p(d, k)); b +=! -c(i, j)**2/2*(i + 1); e +=! -o(k)**2/2; f +=! F(i, j, k)*(i + j - k); " \
+    "lp = a + b + e + f - s; output lp"
 COUNTS = np.array([[2.0, 3.0, 1.5, 0.5], [0.5, 0.0, 1.0, 4.0]])
 
 
@@ -56,16 +58,19 @@ def in_vectors() -> Any:
     return adcli.compile(VECTORS).logdensity(n=COUNTS, start={"c": [[-1.0, 0.0, 1.0], [0.0, 2.0, 3.0]]})
 
 
-def test_a_simplex_and_an_ordered_vector_have_the_volume_element_of_their_map() -> None:
+def test_constraints_have_the_volume_element_of_their_map() -> None:
     d = in_vectors()
     u = 0.7 * np.cos(np.arange(d.dim))
     x, step = d.unpack(u), 1e-5
-    free = [np.concatenate([y["_p"][:, :-1].ravel(), y["c"].ravel(), y["o"], [y["s"]]])   # of a simplex all elements but the last
+    below = np.tril_indices(3, -1)
+    free = [np.concatenate([y["_p"][:, :-1].ravel(), y["c"].ravel(), y["o"], [y["s"]], y["F"][:, *below].ravel()])
             for y in (d.unpack(u + step * sign * e) for e in np.eye(d.dim) for sign in (1, -1))]
     volume = np.linalg.slogdet((np.array(free[::2]) - free[1::2]) / (2 * step))[1]
     assert (x["_p"] > 0).all() and (np.diff(x["c"]) > 0).all() and (np.diff(x["o"]) > 0).all()
-    np.testing.assert_allclose(x["_p"].sum(-1), 1, rtol=1e-15)
+    np.testing.assert_allclose([*x["_p"].sum(-1), *(x["F"]**2).sum(-1).ravel()], 1, rtol=1e-15)
+    assert (np.triu(x["F"], 1) == 0).all() and (np.diagonal(x["F"], 0, 1, 2) > 0).all() and "F(1, 2, 1)" in d.names
     want = (COUNTS * np.log(x["_p"])).sum() - (x["c"]**2 * [[1], [2]]).sum() / 2 - (x["o"]**2).sum() / 2 - x["s"]
+    want += (x["F"] * np.fromfunction(lambda i, j, k: i + j - k, (2, 3, 3))).sum()
     assert d.value(u) == pytest.approx(want + volume, abs=1e-8)
     rows = d.unpack(np.array([[u, 2*u, 3*u]]))
     assert rows["_p"].shape == (1, 3, 2, 4) and (rows["o"][0, 0] == x["o"]).all() and rows["s"].shape == (1, 3)
