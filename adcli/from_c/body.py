@@ -7,7 +7,7 @@ from typing import Any
 
 from pycparser import c_ast as c
 
-from adcli.from_c.expressions import FLIPPED, LOAD, OPERATORS, STORE, CExpressions, Pointer
+from adcli.from_c.expressions import FLIPPED, LOAD, OPERATORS, CExpressions, Pointer
 from adcli.from_c.text import Kind
 from adcli.from_c.tree import COUNTING, CFile, names, root, walk
 from adcli.lang.ir.errors import AdError
@@ -46,9 +46,9 @@ class CBody(CExpressions):
         outer, self.before = self.before, []
         visit = getattr(self, f"do_{type(n).__name__}", None)
         if visit is None:
-            raise self.fault(n, f"'{type(n).__name__.lower()}' cannot be read", INSTEAD.get(type(n).__name__))
-        made = visit(n)
-        made, self.before = [s if hasattr(s, "lineno") else self.put(s, n) for s in (*self.before, *made)], outer
+            raise self.fault(f"'{type(n).__name__.lower()}' cannot be read", INSTEAD.get(type(n).__name__), n)
+        made = self.at(n, visit, n)
+        made, self.before = [self.put(s, n) for s in (*self.before, *made)], outer
         return made
 
     def do_Compound(self, n: c.Compound) -> list[ast.stmt]:
@@ -71,10 +71,10 @@ class CBody(CExpressions):
         kind = self.file.kind(d.type, d)
         if isinstance(d.type, c.PtrDecl):
             if d.init is None:
-                raise self.fault(d, "a pointer that is set later cannot be read", "write x[i] in its place")
+                raise self.fault("a pointer that is set later cannot be read", "write x[i] in its place")
             return self.placed(d.name, self.pointer(d.init), kind, d.name in self.moving)
         if "static" in d.storage and self.signature and d.name in stores(self.file.definitions[self.signature.name].body):
-            raise self.fault(d, f"'{d.name}' has another value in the next call", "pass it in, or declare it without static")
+            raise self.fault(f"'{d.name}' has another value in the next call", "pass it in, or declare it without static")
         if kind.dims:
             if d.init and kind.dims[0] is None:
                 kind = kind._replace(dims=(c.Constant("int", str(len(d.init.exprs)), d.coord), *kind.dims[1:]))
@@ -83,7 +83,7 @@ class CBody(CExpressions):
             return []
         value = self.unset(kind, kind.dims) if d.init is None else self.filled(d.init, kind.dims, kind)
         local = self.declare(d.name, kind)
-        return [ast.Assign([self.name(local.name, True)], value)]
+        return [ast.Assign([self.name(local.name)], value)]
 
     def placed(self, name: str, p: Pointer, kind: Kind, moves: bool) -> list[ast.stmt]:
         """A pointer by the array that it points into, and a whole number that says where."""
@@ -92,7 +92,7 @@ class CBody(CExpressions):
         made: list[ast.stmt] = []
         if at is not None:
             local = self.declare(f"{name}_at", Kind(True))
-            made = [ast.Assign([self.name(local.name, True)], at)]
+            made = [ast.Assign([self.name(local.name)], at)]
             p = p._replace(by=self.name(local.name)) if over_rows else p._replace(offset=self.name(local.name))
         self.declare(name, kind._replace(dims=(None, *kind.dims[1:])), p)
         return made
@@ -117,7 +117,7 @@ class CBody(CExpressions):
         """The elements of a list, with empty ones for those that are not given."""
         if not isinstance(init, c.InitList) or any(isinstance(x, c.NamedInitializer) for x in init.exprs) or (
                 len(dims) > 1 and not all(isinstance(x, c.InitList) for x in init.exprs) and not zero(init)):
-            raise self.fault(init, "these elements cannot be read", "write a list for each row: {{1.0, 2.0}, {3.0, 4.0}}")
+            raise self.fault("these elements cannot be read", "write a list for each row: {{1.0, 2.0}, {3.0, 4.0}}", init)
         given = [] if zero(init) else init.exprs
         return [*given, *(c.InitList([], init.coord) for _ in range(self.constant(dims[0]) - len(given)))]
 
@@ -138,17 +138,17 @@ class CBody(CExpressions):
     def target(self, n: c.Node) -> Any:
         """What an assignment changes: of a pointer the place where it is."""
         if not (isinstance(n, c.ID) and (self.local(n).at or self.local(n).kind.dims) and not self.one(self.pointer(n))):
-            return self.element(n, STORE)
+            return self.at(n, self.element, n)
         p = self.pointer(n)
         at = p.by or p.offset
         if not isinstance(at, ast.Name):
-            raise self.fault(n, "this array is no pointer", f"write {n.name}[i] with an index that moves")
-        return self.name(at.id, True)
+            raise self.fault("this array is no pointer", f"write {n.name}[i] with an index that moves", n)
+        return self.name(at.id)
 
     def do_Assignment(self, n: c.Assignment) -> list[ast.stmt]:
         op, moving = n.op[:-1], isinstance(n.lvalue, c.ID) and self.kind_of(n.lvalue).dims != ()
         if moving and not op:
-            raise self.fault(n, "a pointer that gets another array cannot be read", "declare one for each: const double *p = y;")
+            raise self.fault("a pointer that gets another array cannot be read", "declare one for each: const double *p = y;")
         target = self.target(n.lvalue)
         whole, value = moving or self.whole(n.lvalue), self.value(n.rvalue)
         if not op:
@@ -157,7 +157,7 @@ class CBody(CExpressions):
             made = ast.AugAssign(target, OPERATORS[op](), value)
             made.whole = whole   # type: ignore[attr-defined]
             return [made]
-        found = self.arithmetic(op, self.value(n.lvalue), value, whole and self.whole(n.rvalue), n)
+        found = self.arithmetic(op, self.value(n.lvalue), value, whole and self.whole(n.rvalue))
         if whole and not self.whole(n.rvalue):
             found = self.call("builtins.int", [found])
         return [ast.Assign([target], found)]
@@ -172,7 +172,7 @@ class CBody(CExpressions):
         if not (isinstance(n, c.Cast) and getattr(n.to_type.type.type, "names", []) == ["void"]):
             self.value(n)
             if not self.before:
-                raise self.fault(n, "a value that nobody uses", "assign it, or leave it out")
+                raise self.fault("a value that nobody uses", "assign it, or leave it out")
         return []
 
     do_FuncCall = do_BinaryOp = do_Cast = do_ID = do_TernaryOp = do_Constant = do_expression
@@ -266,12 +266,12 @@ class CBody(CExpressions):
             given.append(step if sign > 0 else ast.UnaryOp(ast.USub(), step))
         over = self.call("builtins.range", given)
         body = self.turn(n.stmt, []) or [ast.Pass()]
-        made: list[ast.stmt] = [self.put(ast.For(self.name(local.name, True), over, body, []), n.cond)]
+        made: list[ast.stmt] = [self.put(ast.For(self.name(local.name), over, body, []), n.cond)]
         if not inside:
             behind = self.call("c.behind", given)
-            made = [ast.Assign([self.name(local.name, True)], self.value(low)), *made]
+            made = [ast.Assign([self.name(local.name)], self.value(low)), *made]
             if not any(isinstance(m, c.Break) for m in walk(n.stmt)):
-                made.append(ast.Assign([self.name(local.name, True)], behind))
+                made.append(ast.Assign([self.name(local.name)], behind))
         return made
 
     def do_While(self, n: c.While) -> list[ast.stmt]:
@@ -279,8 +279,8 @@ class CBody(CExpressions):
             case c.UnaryOp(op="p--", expr=c.ID() as left) | c.BinaryOp(op=">", left=c.UnaryOp(
                     op="p--", expr=c.ID() as left), right=c.Constant(value="0")) if left.name not in names([n.stmt]):
                 over, body = self.call("builtins.range", [self.value(left)]), self.turn(n.stmt, []) or [ast.Pass()]
-                return [self.put(ast.For(self.name(f"{left.name}_left", True), over, body, []), n.cond),
-                        ast.Assign([self.element(left, STORE)], ast.Constant(-1))]
+                return [self.put(ast.For(self.name(f"{left.name}_left"), over, body, []), n.cond),
+                        ast.Assign([self.at(left, self.element, left)], ast.Constant(-1))]
         return [self.put(ast.While(self.condition(n.cond), self.turn(n.stmt, []), []), n.cond)]
 
     def do_DoWhile(self, n: c.DoWhile) -> list[ast.stmt]:
@@ -303,7 +303,7 @@ class CBody(CExpressions):
             end = next((i for i, m in enumerate(body) if isinstance(m, c.Break | c.Return | c.Continue)), len(body))
             body = body[:end + (end < len(body) and not isinstance(body[end], c.Break))]
             if (b := next((m for x in body for m in inside(x) if isinstance(m, c.Break)), None)) is not None:
-                raise self.fault(b, "'break' under a condition in a 'switch' cannot be read", "write if and else")
+                raise self.fault("'break' under a condition in a 'switch' cannot be read", "write if and else", b)
             tests: list[ast.expr] = [ast.Compare(self.value(n.cond), [ast.Eq()], [self.value(x)]) for x in cases[k][0] if x]
             arm = self.block(body) or [ast.Pass()]
             if None in cases[k][0]:

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from pycparser import c_ast as c
 
@@ -14,6 +14,7 @@ from adcli.from_c.text import Kind, named
 from adcli.from_c.tree import COPYING, COUNTING, CFile, CSignature, root
 from adcli.lang.ir.errors import AdError
 from adcli.readers.names import NAMED
+from adcli.readers.origin import PartReader
 
 OPERATORS: dict[str, type[ast.operator]] = {"+": ast.Add, "-": ast.Sub, "*": ast.Mult, "/": ast.Div}
 COMPARISONS: dict[str, type[ast.cmpop]] = {"<": ast.Lt, "<=": ast.LtE, ">": ast.Gt, ">=": ast.GtE, "==": ast.Eq, "!=": ast.NotEq}
@@ -29,7 +30,8 @@ NUMBERS = {"M_PI_2": math.pi / 2, "M_PI_4": math.pi / 4, "M_1_PI": 1 / math.pi, 
            "DBL_MIN": 2.0**-1022, "FLT_MAX": 3.4028234663852886e38, "FLT_EPSILON": 2.0**-23, "true": 1, "false": 0,
            "INT_MAX": 2**31 - 1, "PTRDIFF_MAX": 2**63 - 1, "SIZE_MAX": 2**64 - 1}
 """Constants of math.h, float.h and stdbool.h."""
-LOAD, STORE = ast.Load(), ast.Store()
+LOAD = ast.Load()
+"""The context of all names, also of targets until the tree is whole: see `read`."""
 
 
 class Local(NamedTuple):
@@ -57,7 +59,7 @@ class Pointer(NamedTuple):
         return [*self.before, *([] if self.offset is None else [self.offset])]
 
 
-class CExpressions(ABC):
+class CExpressions(PartReader, ABC):
     """The expressions of a function; `signature` is None for what stands outside of all."""
 
     def __init__(self, file: CFile, signature: CSignature | None, main: bool = False) -> None:
@@ -72,11 +74,12 @@ class CExpressions(ABC):
             self.scopes.append({p: Local(self.signature.same.get(p, p), k) for p, k in self.signature.params.items()})
             self.used |= set(self.signature.params)
 
-    def fault(self, node: c.Node, message: str, help: str | None = None) -> AdError:
-        return self.file.fault(node, message, help)
+    def fault(self, message: str, help: str | None = None, node: c.Node | None = None) -> AdError:
+        return self.file.fault(node or self.part, message, help)
 
-    def put(self, made: Any, node: c.Node) -> Any:
-        return self.file.put(made, node)
+    def put(self, made: Any, node: c.Node | None = None) -> Any:
+        """A node with the place of a part."""
+        return made if hasattr(made, "lineno") else self.file.put(made, node or self.part)
 
     @abstractmethod
     def function(self, d: c.FuncDef) -> ast.FunctionDef:
@@ -95,10 +98,10 @@ class CExpressions(ABC):
         if node.name in self.file.unread:
             raise self.file.unread[node.name]
         if node.name in self.file.definitions or node.name in FUNCTIONS:
-            raise self.fault(node, f"'{node.name}' is a function", "call it: a pointer to a function cannot be read")
+            raise self.fault(f"'{node.name}' is a function", "call it: a pointer to a function cannot be read", node)
         known = [n for s in self.scopes for n in s]
-        raise self.fault(node, f"'{node.name}' is not declared",
-                         named(known, node.name) or "declare it, or write its #define in this file")
+        raise self.fault(f"'{node.name}' is not declared",
+                         named(known, node.name) or "declare it, or write its #define in this file", node)
 
     def declare(self, name: str, kind: Kind, at: Pointer | None = None) -> Local:
         """A new name, numbered where an outer one is hidden."""
@@ -110,8 +113,8 @@ class CExpressions(ABC):
         self.scopes[-1][name] = made = Local(called, kind, at)
         return made
 
-    def name(self, text: str, store: bool = False) -> ast.expr:
-        return ast.Name(text, STORE if store else LOAD)
+    def name(self, text: str) -> ast.expr:
+        return ast.Name(text, LOAD)
 
     def call(self, function: str, args: Sequence[ast.expr]) -> ast.expr:
         return ast.Call(self.name(function), list(args), [])
@@ -151,16 +154,19 @@ class CExpressions(ABC):
     # Expressions.
 
     def value(self, n: c.Node) -> ast.expr:
-        visit = getattr(self, f"of_{type(n).__name__}", None)
-        if visit is None:
-            raise self.fault(n, "this expression cannot be read", "write statements of their own")
-        made = visit(n)
-        return made if hasattr(made, "lineno") else self.put(made, n)
+        outer, self.part = self.part, n   # as `at` does, with one call less for each level of nesting
+        try:
+            return self.put(getattr(self, f"of_{type(n).__name__}", self.not_read)(n))
+        finally:
+            self.part = outer
+
+    def not_read(self, n: c.Node) -> NoReturn:
+        raise self.fault("this expression cannot be read", "write statements of their own")
 
     def of_Constant(self, n: c.Constant) -> ast.expr:
         text = n.value
         if n.type in ("string", "char"):
-            raise self.fault(n, f"a {'text' if n.type == 'string' else 'character'} cannot be read", "numbers only are read")
+            raise self.fault(f"a {'text' if n.type == 'string' else 'character'} cannot be read", "numbers only are read")
         if "float" in n.type or "double" in n.type:
             text = text.rstrip("fFlL")
             return ast.Constant(float.fromhex(text) if text[:2] in ("0x", "0X") else float(text))
@@ -175,16 +181,16 @@ class CExpressions(ABC):
             return ast.Constant(NUMBERS[n.name])
         local = self.local(n)
         if local.at is not None:
-            return self.view(self.pointer(n), n)
+            return self.view(self.pointer(n))
         return self.name(local.name)
 
     def of_ArrayRef(self, n: c.ArrayRef) -> ast.expr:
-        return self.element(n, LOAD)
+        return self.element(n)
 
     def of_StructRef(self, n: c.StructRef) -> ast.expr:
         if root(n):
-            return self.element(n, LOAD)
-        return self.subscript(self.value(n.name), [ast.Constant(n.field.name)], n, LOAD)   # of what a call gives
+            return self.element(n)
+        return self.subscript(self.value(n.name), [ast.Constant(n.field.name)])   # of what a call gives
 
     def of_CompoundLiteral(self, n: c.CompoundLiteral) -> ast.expr:
         kind = self.file.kind(n.type.type, n)
@@ -198,26 +204,26 @@ class CExpressions(ABC):
         if n.op in COUNTING:
             return self.counting(n)
         if n.op == "*":
-            return self.element(n, LOAD)
+            return self.element(n)
         if n.op == "&":
-            return self.view(self.pointer(n), n)
+            return self.view(self.pointer(n))
         if n.op == "sizeof":
             counts = self.elements(n)
             if counts is None:
-                raise self.fault(n, "the size of this is not known", "write the number of its elements")
+                raise self.fault("the size of this is not known", "write the number of its elements")
             return multiplied(counts)
         kinds: dict[str, type[ast.unaryop]] = {"-": ast.USub, "+": ast.UAdd, "!": ast.Not}
         if n.op not in kinds:
-            raise self.fault(n, f"'{n.op}' cannot be read", "arithmetic is + - * / %")
+            raise self.fault(f"'{n.op}' cannot be read", "arithmetic is + - * / %")
         return ast.UnaryOp(kinds[n.op](), self.value(n.expr))
 
     def counting(self, n: c.UnaryOp, at: ast.expr | None = None) -> ast.expr:
         """i++ and ++i inside of an expression come before it; of a pointer it is the place `at` which counts."""
-        self.hoisted(n, f"'{n.op[-2:]}'")
+        self.hoisted(f"'{n.op[-2:]}'")
         before = at or self.value(n.expr)
         if n.op[0] == "p":
             name = self.declare(f"{root(n.expr)}_before", Kind(True)).name
-            self.before.append(self.put(ast.Assign([self.name(name, True)], before), n))
+            self.before.append(self.put(ast.Assign([self.name(name)], before)))
             before = self.name(name)
         self.before += self.statement(n)
         return before
@@ -231,21 +237,21 @@ class CExpressions(ABC):
             return ast.BoolOp(ast.And() if n.op == "&&" else ast.Or(), [left, right])
         if n.op in COMPARISONS:
             return ast.Compare(left, [COMPARISONS[n.op]()], [right])
-        return self.arithmetic(n.op, left, right, self.whole(n.left) and self.whole(n.right), n)
+        return self.arithmetic(n.op, left, right, self.whole(n.left) and self.whole(n.right))
 
     def constant(self, n: c.Node) -> int:
         """A number that the compiler knows."""
         from adcli.from_c.text import constant
         try:
-            return constant(self.value(n))
-        except (ValueError, AttributeError):
-            raise self.fault(n, "this has to be a number, where elements are given", "write the number") from None
+            return constant(self.value(n), self.file.text.source)
+        except AdError:
+            raise self.fault("this has to be a number, where elements are given", "write the number", n) from None
 
-    def arithmetic(self, op: str, left: ast.expr, right: ast.expr, whole: bool, n: c.Node) -> ast.expr:
+    def arithmetic(self, op: str, left: ast.expr, right: ast.expr, whole: bool) -> ast.expr:
         if op == "%" or (op == "/" and whole):
             return self.call("c.remainder" if op == "%" else "c.quotient", [left, right])
         if op not in OPERATORS:
-            raise self.fault(n, f"'{op}' cannot be read", "arithmetic is + - * / %")
+            raise self.fault(f"'{op}' cannot be read", "arithmetic is + - * / %")
         return ast.BinOp(left, OPERATORS[op](), right)
 
     def of_TernaryOp(self, n: c.TernaryOp) -> ast.expr:
@@ -262,41 +268,41 @@ class CExpressions(ABC):
 
     def of_Assignment(self, n: c.Assignment) -> ast.expr:
         """An assignment inside of an expression comes before it."""
-        self.hoisted(n, "an assignment")
+        self.hoisted("an assignment")
         self.before += self.statement(n)
         return self.value(n.lvalue)
 
-    def hoisted(self, n: c.Node, what: str) -> None:
+    def hoisted(self, what: str) -> None:
         if self.fixed:
-            raise self.fault(n, f"{what} here cannot be read, for it is not always made", "write it as a statement before")
+            raise self.fault(f"{what} here cannot be read, for it is not always made", "write it as a statement before")
 
     def of_FuncCall(self, n: c.FuncCall) -> ast.expr:
         called = n.name.name if isinstance(n.name, c.ID) else ""
         given = n.args.exprs if n.args else []
         if called in self.file.definitions:
-            return self.own_call(called, given, n)
+            return self.own_call(called, given)
         if called in COPYING and len(given) == 3:
-            return self.copied(called, given, n)
+            return self.copied(called, given)
         plain = called[:-1] if called not in FUNCTIONS and called[-1:] in ("f", "l") else called
         if plain in FUNCTIONS:
             return self.call(FUNCTIONS[plain], [self.value(a) for a in given])
         if not called:
-            raise self.fault(n, "a function by a pointer cannot be called", "call it by its name")
-        raise self.fault(n.name, f"there is no function '{called}' in this file, nor in math.h as it is read", named(
-            [*FUNCTIONS, *self.file.definitions], called) or "write it in this file")
+            raise self.fault("a function by a pointer cannot be called", "call it by its name")
+        raise self.fault(f"there is no function '{called}' in this file, nor in math.h as it is read", named(
+            [*FUNCTIONS, *self.file.definitions], called) or "write it in this file", n.name)
 
-    def copied(self, name: str, given: Sequence[c.Node], n: c.FuncCall) -> ast.expr:
+    def copied(self, name: str, given: Sequence[c.Node]) -> ast.expr:
         """Elements that are copied, or set to 0, one by one."""
-        self.hoisted(n, f"'{name}'")
+        self.hoisted(f"'{name}'")
         counts = self.elements(given[2])
         if counts is None or (name == "memset" and self.constant(given[1]) != 0):
-            raise self.fault(n, f"this {name} cannot be read", "write n*sizeof(double) as the size, or a loop")
+            raise self.fault(f"this {name} cannot be read", "write n*sizeof(double) as the size, or a loop")
         count = multiplied(counts)
         i = self.declare(f"{root(given[0])}_i", Kind(True)).name
-        target, value = (self.at_pointer(self.moved(self.flat(self.pointer(x)), self.name(i)), n, context) if pointed else
-                         ast.Constant(0) for x, context, pointed in ((given[0], STORE, True), (given[1], LOAD, name != "memset")))
+        target, value = (ast.Constant(0) if name == "memset" and x is given[1] else self.at_pointer(
+            self.moved(self.flat(self.pointer(x)), self.name(i))) for x in given[:2])
         over = self.call("builtins.range", [count])
-        self.before.append(self.put(ast.For(self.name(i, True), over, [ast.Assign([target], value)], []), n))
+        self.before.append(self.put(ast.For(self.name(i), over, [ast.Assign([target], value)], [])))
         return ast.Constant(0)
 
     def elements(self, n: c.Node) -> list[ast.expr] | None:
@@ -331,32 +337,32 @@ class CExpressions(ABC):
 
     def field(self, kind: Kind, field: c.ID) -> Kind:
         if kind.fields is None or field.name not in kind.fields:
-            raise self.fault(field, f"there is no field '{field.name}'", named(kind.fields or (), field.name))
+            raise self.fault(f"there is no field '{field.name}'", named(kind.fields or (), field.name), field)
         return kind.fields[field.name]
 
-    def own_call(self, name: str, given: Sequence[c.Node], n: c.FuncCall) -> ast.expr:
+    def own_call(self, name: str, given: Sequence[c.Node]) -> ast.expr:
         """A call of a function of the file. What it stores comes before the expression that it stands in."""
         s = self.file.signature(name)
         if len(given) != len(s.params):
-            raise self.fault(n, f"'{name}' has {len(s.params)} parameter{'s' * (len(s.params) != 1)}, and {len(given)} are given")
+            raise self.fault(f"'{name}' has {len(s.params)} parameter{'s' * (len(s.params) != 1)}, and {len(given)} are given")
         pairs = list(zip(s.params, given, strict=True))
         args = [self.argument(s, p, a) for p, a in pairs]
         s = self.variant(s, {p: ast.unparse(a) for p, a in zip(s.params, args, strict=True) if s.params[p].dims})
-        targets = [self.argument(s, p, a, STORE) for p, a in pairs if p in s.outs]
+        targets = [self.argument(s, p, a) for p, a in pairs if p in s.outs]
         for base in dict.fromkeys(root(a) for p, a in pairs if p in s.outs):
             shared = [k for k, (p, a) in enumerate(pairs) if s.params[p].dims and root(a) == base and s.same.get(p, p) == p]
             numbers = [k for k in shared if pairs[k][0] in s.numbers]
             if 0 < len(numbers) < len(shared):
-                raise self.fault(n, f"'{name}' gets an array and an element of it", "pass a copy of the element")
+                raise self.fault(f"'{name}' gets an array and an element of it", "pass a copy of the element")
             if len(shared) > 1 and not numbers:
-                self.apart(args, shared, f"{name}_{base}", n)
+                self.apart(args, shared, f"{name}_{base}")
         call = self.call(s.name, args)
         if not s.outs:
             return call
-        self.hoisted(n, f"'{name}' stores through a pointer, and its call")
-        made = self.name(f"{name}_value", True)
-        results = ast.Tuple([*([made] if s.returns else []), *targets], STORE)
-        self.before.append(self.put(ast.Assign([results], call), n))
+        self.hoisted(f"'{name}' stores through a pointer, and its call")
+        made = self.name(f"{name}_value")
+        results = ast.Tuple([*([made] if s.returns else []), *targets], LOAD)
+        self.before.append(self.put(ast.Assign([results], call)))
         return self.name(f"{name}_value") if s.returns else ast.Constant(0)
 
     def variant(self, s: CSignature, places: dict[str, str]) -> CSignature:
@@ -372,14 +378,14 @@ class CExpressions(ABC):
             self.file.variants[made.name] = type(self)(self.file, made).function(self.file.definitions[s.name])
         return made
 
-    def argument(self, s: CSignature, p: str, a: c.Node, context: Any = LOAD) -> ast.expr:
+    def argument(self, s: CSignature, p: str, a: c.Node) -> ast.expr:
         kind = s.params[p]
         if not kind.dims:
             return self.as_kind(self.value(a), a, kind)
         at = self.pointer(a)
         if p in s.numbers:
-            return self.at_pointer(at, a, context)
-        return self.view(self.flat(at) if len(kind.dims) == 1 else at, a, context)
+            return self.at(a, self.at_pointer, at)
+        return self.at(a, self.view, self.flat(at) if len(kind.dims) == 1 else at)
 
     def flat(self, p: Pointer) -> Pointer:
         """The first element of an array of several dimensions, which are one for a pointer to an element."""
@@ -389,12 +395,12 @@ class CExpressions(ABC):
         zeros: list[ast.expr] = [ast.Constant(0)] * (rest - 2)
         return p._replace(before=[*p.before, p.offset or ast.Constant(0), *zeros], offset=ast.Constant(0))
 
-    def apart(self, args: list[ast.expr], shared: list[int], name: str, n: c.FuncCall) -> None:
+    def apart(self, args: list[ast.expr], shared: list[int], name: str) -> None:
         """Parts of one array that a function gets, each up to where the next one begins."""
         parts = self.call("c.apart", [args[k] for k in shared])
-        self.before.append(self.put(ast.Assign([self.name(name, True)], parts), n))
+        self.before.append(self.put(ast.Assign([self.name(name)], parts)))
         for at, k in enumerate(shared):
-            args[k] = self.subscript(self.name(name), [ast.Constant(at)], n, LOAD)
+            args[k] = self.subscript(self.name(name), [ast.Constant(at)])
 
     # Pointers and elements.
 
@@ -423,7 +429,7 @@ class CExpressions(ABC):
                 return self.moved(self.pointer(inner), self.value(by))
             case c.BinaryOp(op="-"):
                 return self.moved(self.pointer(n.left), ast.UnaryOp(ast.USub(), self.value(n.right)))
-        raise self.fault(n, "this pointer cannot be read", "write an array, or a place in one: &x[i]")
+        raise self.fault("this pointer cannot be read", "write an array, or a place in one: &x[i]", n)
 
     def moved(self, p: Pointer, by: ast.expr) -> Pointer:
         if p.before and p.offset is not None:   # over the ends of rows
@@ -450,40 +456,38 @@ class CExpressions(ABC):
                                (*p.fields, n.field.name))
         return self.pointer(n)
 
-    def base(self, p: Pointer, n: c.Node, context: Any) -> ast.expr:
+    def base(self, p: Pointer) -> ast.expr:
         """The array that a place is in."""
-        made = self.name(p.name, context is STORE and not p.fields)
+        made = self.name(p.name)
         for f in p.fields:
-            made = self.subscript(made, [ast.Constant(f)], n, context)
+            made = self.subscript(made, [ast.Constant(f)])
         return made
 
-    def view(self, p: Pointer, n: c.Node, context: Any = LOAD) -> ast.expr:
+    def view(self, p: Pointer) -> ast.expr:
         """What is behind a pointer as an array."""
-        if not p.kind.dims:
-            return self.base(p, n, context)
-        parts = [*p.before, *([ast.Slice(p.offset)] if p.offset is not None else [])]
-        base = self.base(p, n, LOAD if parts else context)
-        base = self.subscript(base, parts, n, context) if parts else base
-        return base if p.by is None else self.subscript(base, [ast.Slice(p.by)], n, context)
+        made = self.base(p)
+        parts = [*p.before, *([ast.Slice(p.offset)] if p.offset is not None else [])] if p.kind.dims else []
+        if parts:
+            made = self.subscript(made, parts)
+        return self.subscript(made, [ast.Slice(p.by)]) if p.kind.dims and p.by is not None else made
 
-    def subscript(self, base: ast.expr, parts: list[Any], n: c.Node, context: Any) -> ast.expr:
-        at = parts[0] if len(parts) == 1 else ast.Tuple(parts, LOAD)
-        return self.put(ast.Subscript(base, at, context), n)
+    def subscript(self, base: ast.expr, parts: list[Any]) -> ast.expr:
+        return self.put(ast.Subscript(base, parts[0] if len(parts) == 1 else ast.Tuple(parts, LOAD), LOAD))
 
-    def element(self, n: c.Node, context: Any) -> Any:
+    def element(self, n: c.Node) -> ast.expr:
         """An element, or the number behind a pointer to one."""
-        return self.at_pointer(self.address(n), n, context)
+        return self.at_pointer(self.address(n))
 
     def one(self, p: Pointer) -> bool:
         """True for a parameter that points to one number, or one struct."""
         return self.signature is not None and p.name in self.signature.numbers and not p.fields
 
-    def at_pointer(self, p: Pointer, n: c.Node, context: Any) -> ast.expr:
+    def at_pointer(self, p: Pointer) -> ast.expr:
         if not p.kind.dims or self.one(p):
-            return self.base(p, n, context)
+            return self.base(p)
         if p.by is not None:
-            return self.subscript(self.view(p._replace(by=None), n), [p.by], n, context)
-        return self.subscript(self.base(p, n, LOAD), p.at or [ast.Constant(0)], n, context)
+            return self.subscript(self.view(p._replace(by=None)), [p.by])
+        return self.subscript(self.base(p), p.at or [ast.Constant(0)])
 
 
 def multiplied(factors: Sequence[ast.expr]) -> ast.expr:

@@ -334,6 +334,10 @@ def read(source: Source, name: str | None, given: Mapping[str, object], ranks: M
     tree = ast.Module([*file.body, *made, *file.variants.values()], [])
     function = next(s for s in tree.body if isinstance(s, ast.FunctionDef) and s.name == name)
     ast.fix_missing_locations(tree)
+    for n in ast.walk(tree):
+        for t in n.targets if isinstance(n, ast.Assign) else [n.target] if isinstance(n, ast.AugAssign | ast.For) else ():
+            for each in t.elts if isinstance(t, ast.Tuple) else [t]:
+                each.ctx = ast.Store()   # type: ignore[attr-defined]
     head(file, function)
     return begun_again(source, tree, function, file, given)
 

@@ -8,6 +8,10 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from adcli.from_python.module import PythonFile
+from adcli.from_python.reading import Facts
+from adcli.from_python.statements import PythonStatements
+from adcli.from_python.values import known
 from adcli.lang.ir.errors import AdError, Source, Span, alike
 
 COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|//(?:[^\n\\]|\\.)*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.DOTALL)
@@ -157,8 +161,9 @@ class CText:
         words = re.sub(r"!(?!=)", " not ", words.replace("&&", " and ").replace("||", " or "))
         words = re.sub(r"\b(\d+)[uUlL]+\b", r"\1", words)
         try:
-            return bool(constant(ast.parse(words.strip(), mode="eval").body))
-        except (SyntaxError, ValueError, KeyError, ArithmeticError):
+            words = words.strip().replace("/", "//")
+            return bool(constant(ast.parse(words, mode="eval").body, Source("", words)))
+        except (SyntaxError, AdError):
             raise self.fault(at, "this condition cannot be read", "write #ifdef NAME, or compare numbers") from None
 
     # Macros.
@@ -215,28 +220,11 @@ class CText:
         raise self.fault((words[k].start, words[k].end), "this parenthesis is not closed")
 
 
-def constant(node: ast.expr) -> int:
-    """The value of a condition of the preprocessor; a name that is left is 0."""
-    match node:
-        case ast.Constant(value=int(value)):
-            return value
-        case ast.Name():
-            return 0
-        case ast.BoolOp(op=ast.And(), values=values):
-            return int(all(map(constant, values)))
-        case ast.BoolOp(values=values):
-            return int(any(map(constant, values)))
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return int(not constant(operand))
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -constant(operand)
-        case ast.Compare(left=left, ops=[op], comparators=[right]):
-            from adcli.from_python.expressions import COMPARISONS
-            return int(COMPARISONS[type(op)][1](constant(left), constant(right)))
-        case ast.BinOp(left=left, op=op, right=right) if not isinstance(op, ast.Pow):
-            from adcli.from_python.arrays import OPERATORS
-            return int(OPERATORS[type(op)][1](constant(left), constant(right)))
-    raise ValueError
+def constant(node: ast.expr, source: Source) -> int:
+    """The value of an expression of constants in a source; a name that is left is 0."""
+    names = {n.id: known(0, (0, 0)) for n in ast.walk(node) if isinstance(n, ast.Name)}
+    reading = PythonFile(source, ast.Module([], []), Facts())
+    return int(PythonStatements(reading, names, []).number(node).constant or 0)
 
 
 def named(names: Iterable[str], wrong: str) -> str | None:

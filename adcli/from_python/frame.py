@@ -8,7 +8,7 @@ from copy import copy
 from itertools import chain, repeat
 from typing import Any, Self
 
-from adcli.from_python.reading import PythonReading, Result
+from adcli.from_python.reading import PythonReading
 from adcli.from_python.values import (
     Absent,
     Array,
@@ -29,6 +29,7 @@ from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.errors import AdError, Span
 from adcli.lang.tree.nodes import Call, Node, Op, postorder
 from adcli.readers.draft import DraftLine, DraftLoop, Range, Ref, Variable
+from adcli.readers.origin import Result
 
 ZERO = Affine()
 TRUTHS = frozenset(("lt", "le", "gt", "ge", "eq", "ne", "and", "or", "not"))
@@ -75,7 +76,7 @@ class PythonFrame(ABC):
 
     def argument_nodes(self) -> Iterator[ast.AST]:
         """The arguments of the call that is being read, and the call for those that have none of their own."""
-        call: Any = self.reading.part
+        call = self.reading.part
         return chain(call.args, repeat(call))
 
     def equal(self, x: Affine, y: Affine) -> None:

@@ -9,11 +9,12 @@ import ast
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.ir.errors import AdError, Source, Span
 from adcli.readers.draft import Draft, DraftFunction
+from adcli.readers.origin import PartReader
 
 MOST_LINES = 100_000
 """Lines that a program may have with its loops written out."""
@@ -32,9 +33,6 @@ class Advice:
     EXTENT = "it has to be made of numbers, sizes such as len(x), and indices of loops"
     ELEMENTS = "begin with np.zeros(n) of a number of elements that is known"
     OR_DEFAULT = ", or as a default in the file"
-
-
-Result = TypeVar("Result")
 
 
 class Again(Exception):
@@ -76,14 +74,13 @@ def repeated(made: Callable[[], Source], source: Source) -> Source:
     raise AdError("the shapes of the arrays cannot be found", source=source, help="declare their extents")
 
 
-class PythonReading(ABC):
+class PythonReading(PartReader, ABC):
     """The text, its tree and the program in the making."""
 
     def __init__(self, source: Source, tree: ast.Module, facts: Facts) -> None:
         self.source, self.tree, self.facts = source, tree, facts
         self.draft = Draft()
         self.lines = source.text.split("\n")
-        self.part: ast.AST = tree   # the part that is being read
         self.depth = 0   # of calls of functions of the file inside of one another
         self.count = 0
         self.inputs: dict[str, object] = {}
@@ -104,14 +101,6 @@ class PythonReading(ABC):
     def here(self) -> Span:
         """The place of the part that is being read."""
         return self.span(self.part)
-
-    def at(self, node: ast.AST, work: Callable[..., Result], *args: Any) -> Result:
-        """The result of work on a part, whose place its errors and lines have."""
-        outer, self.part = self.part, node
-        try:
-            return work(*args)
-        finally:
-            self.part = outer
 
     def fault(self, message: str, help: str | None = None, node: ast.AST | None = None) -> AdError:
         """The error for what cannot be read, at its place, with what could."""

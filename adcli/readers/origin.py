@@ -5,10 +5,26 @@ the text parsed and put beside it.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from adcli.lang.ir.errors import AdError, Source, SourceOrigin, Span
+
+Result = TypeVar("Result")
+
+
+class PartReader:
+    """A reader of a tree, which knows the part that it is at."""
+
+    part: Any = None
+
+    def at(self, part: Any, work: Callable[..., Result], *args: Any) -> Result:
+        """The result of work on a part, whose place its errors and lines have."""
+        outer, self.part = self.part, part
+        try:
+            return work(*args)
+        finally:
+            self.part = outer
 
 
 class TextOrigin(SourceOrigin):
