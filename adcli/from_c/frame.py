@@ -60,7 +60,7 @@ class CStatements(PythonStatements):
                 return self.whole(floor(a.whole, by))
             if (exact := exact_quotient(a.whole, b.whole)) is not None:
                 return self.whole(exact)
-        return self.operation("trunc", [self.binary(ast.Div, a, b)])
+        return self.operation("trunc", self.binary(ast.Div, a, b))
 
     def call_remainder(self, a: Array, b: Array) -> Array:
         if isinstance(m := a.constant, int) and isinstance(n := b.constant, int) and n:
@@ -92,7 +92,7 @@ class CStatements(PythonStatements):
         return Several([stacked(p.items[:n - m]) for p, n, m in zip(parts, lengths, ends, strict=True)])
 
     def call_round(self, x: Array) -> Array:
-        return self.operation("round", [x])
+        return self.operation("round", x)
 
     def place(self, base: Any, target: ast.AST) -> int | None:
         """Where what is behind a pointer begins among all elements of an array, if that is a number."""

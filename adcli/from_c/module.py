@@ -15,7 +15,7 @@ from adcli.from_python.values import Array, KnownDict, LibraryName, Several, kno
 from adcli.lang.ir.affine import Affine, Extreme, Index, affine, atoms, bounds, greatest
 from adcli.lang.ir.errors import AdError, Source, Span, missing
 from adcli.lang.tree.nodes import Call, Node, Op, Token
-from adcli.readers.draft import DraftInput, DraftLine, DraftLoop, Range, Ref, Variable, alive, leaves, number, sums
+from adcli.readers.draft import DraftInput, DraftLine, DraftLoop, Range, Ref, Variable, alive, flat, leaves, number, sums
 from adcli.readers.front import chosen
 
 IN_C = {
@@ -152,7 +152,7 @@ class CProgram(PythonProgram):
         """Begin again with the values that the caller has of what is read before it is stored into. What is stored under a
         condition only is NaN where that does not hold."""
         own = {v: name for name, v in self.draft.outputs}
-        lines = [x for each in alive(self.draft) for x in each.lines]
+        lines = flat(alive(self.draft))
         names = {x.targets[0]: x.values[0] for x in lines if isinstance(x.values[0], Unset) and x.targets[0] not in own}
         for line in lines:
             for t in unset(names, *line.values) if line.targets[0] not in names else ():
@@ -203,7 +203,7 @@ class CProgram(PythonProgram):
 
     def read(self, size: str) -> bool:
         """True if a size stands anywhere in the lines."""
-        for line in (x for each in self.draft.lines for x in each.lines):
+        for line in flat(self.draft.lines):
             written = (x for t in leaves(*line.values) for x in sums(t))
             if any(size in atoms(x) for x in (*written, *(b for r in line.ranges.values() for b in r))):
                 return True
@@ -248,7 +248,7 @@ class CProgram(PythonProgram):
 
     def unknown(self) -> Iterator[tuple[Variable, int, str]]:
         """The dimensions of variables along which the extent is not known, with its name."""
-        every = [i.variable for i in self.draft.inputs] + [t for line in self.draft.lines for x in line.lines for t in x.targets]
+        every = [i.variable for i in self.draft.inputs] + [t for line in flat(self.draft.lines) for t in line.targets]
         for v in dict.fromkeys(every):
             for d, x in enumerate(v.shape):
                 if (key := unsaid([x])) is not None:

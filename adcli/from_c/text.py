@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from adcli.from_python.module import PythonFile
-from adcli.from_python.reading import Facts
+from adcli.from_python.reading import Facts, names_in
 from adcli.from_python.statements import PythonStatements
 from adcli.from_python.values import known
 from adcli.lang.ir.errors import AdError, Source, Span, alike
@@ -222,7 +222,7 @@ class CText:
 
 def constant(node: ast.expr, source: Source) -> int:
     """The value of an expression of constants in a source; a name that is left is 0."""
-    names = {n.id: known(0, (0, 0)) for n in ast.walk(node) if isinstance(n, ast.Name)}
+    names = dict.fromkeys(names_in(node), known(0, (0, 0)))
     reading = PythonFile(source, ast.Module([], []), Facts())
     return int(PythonStatements(reading, names, []).number(node).constant or 0)
 

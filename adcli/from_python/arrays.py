@@ -76,7 +76,7 @@ class PythonArithmetic(PythonFrame):
             return a
         if a.constant is not None:
             return self.known(bool(a.constant))
-        return self.operation("ne", [a, self.known(0)])
+        return self.operation("ne", a, self.known(0))
 
     def as_whole(self, value: Any, what: str) -> Affine:
         """A whole number as a sum of sizes and indices: a subscript, or the bound of a loop."""
@@ -136,9 +136,9 @@ class PythonArithmetic(PythonFrame):
                 raise self.fault("this has no value") from None
             if isinstance(a, int) and isinstance(b, int) and isinstance(value, int):
                 return self.known(value)
-        made = self.operation("div" if name == "floordiv" else name, [left, right])
+        made = self.operation("div" if name == "floordiv" else name, left, right)
         if name == "floordiv":
-            made = self.operation("floor", [made])
+            made = self.operation("floor", made)
         made.known = value if isinstance(value, float) else None
         return made
 
@@ -148,7 +148,7 @@ class PythonArithmetic(PythonFrame):
         if any(p.known is not None and bool(p.known) == decisive for p in parts):
             return self.known(decisive)
         left = [p for p in parts if p.known is None]
-        return reduce(lambda p, q: self.operation(name, [p, q]), left) if left else self.known(not decisive)
+        return reduce(lambda p, q: self.operation(name, p, q), left) if left else self.known(not decisive)
 
 
 def is_whole(node: Node) -> bool:
@@ -289,8 +289,8 @@ class Arrays(PythonArithmetic):
         if not parts:
             return self.known(int(name != "sum"))
         if pair in ("max", "min") and len(parts) > 2:
-            return self.operation(pair, parts)
-        return reduce(lambda p, q: self.operation(pair, [p, q]), parts)
+            return self.operation(pair, *parts)
+        return reduce(lambda p, q: self.operation(pair, p, q), parts)
 
     # Products.
 
@@ -361,4 +361,4 @@ class Arrays(PythonArithmetic):
         if n.number is not None:
             return stacked([stacked([self.known(int(i == j)) for j in range(n.number)]) for i in range(n.number)])
         row, column = (Array((n, n), lambda at, d=d: self.whole(at[d]).element(())) for d in (0, 1))   # type: ignore[misc]
-        return self.as_number(self.operation("eq", [row, column]))
+        return self.as_number(self.operation("eq", row, column))

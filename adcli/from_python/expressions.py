@@ -129,7 +129,7 @@ class Expressions(Arrays):
             for x, (_, n) in zip(both, operands, strict=True):
                 if not x.truth:
                     raise self.fault("& and | are for truth values here", "compare: (x > 0) & (y > 0)", n)
-            return self.operation(LOGICAL[op], both)
+            return self.operation(LOGICAL[op], *both)
         if op not in OPERATORS:
             raise self.fault("this operator cannot be read", "arithmetic is + - * / // % ** and @")
         return self.binary(op, a, b)
@@ -137,13 +137,13 @@ class Expressions(Arrays):
     def of_UnaryOp(self, node: ast.UnaryOp) -> Array:
         if isinstance(node.op, ast.Not | ast.Invert):
             a = self.truth(node.operand)
-            return self.operation("not", [a]) if a.known is None else self.known(not a.known)
+            return self.operation("not", a) if a.known is None else self.known(not a.known)
         a = self.number(node.operand)
         if isinstance(node.op, ast.UAdd):
             return a
         if a.whole is not None:
             return self.whole(-a.whole)
-        made = self.operation("neg", [a])
+        made = self.operation("neg", a)
         made.known = None if a.known is None else -a.known
         return made
 
@@ -164,7 +164,7 @@ class Expressions(Arrays):
         a, b = self.at(left_node, self.as_array, left), self.at(right_node, self.as_array, right)
         if a.constant is not None and b.constant is not None:
             return self.known(bool(compute(a.constant, b.constant)))
-        return self.operation(name, [self.as_number(a), self.as_number(b)])
+        return self.operation(name, self.as_number(a), self.as_number(b))
 
     def of_BoolOp(self, node: ast.BoolOp) -> Any:
         name = "and" if isinstance(node.op, ast.And) else "or"

@@ -253,7 +253,7 @@ class PythonFrame(ABC):
         """A whole number made of sizes and indices."""
         return whole(value, self.here)
 
-    def operation(self, name: str, args: Sequence[Array]) -> Array:
+    def operation(self, name: str, *args: Array) -> Array:
         """An operation of the language on each element."""
         kind, span = Op if name in OPERATIONS else Call, self.here
         return self.apply(lambda x: kind(name, x, *span), args, name in TRUTHS)
@@ -292,7 +292,7 @@ class PythonFrame(ABC):
             return a
         if a.known is not None:
             return self.known(int(a.known))
-        return self.operation("select", [a, self.known(1), self.known(0)])
+        return self.operation("select", a, self.known(1), self.known(0))
 
     def choice(self, c: Array, a: Any, b: Any) -> Any:
         """a where c holds, else b; what has no choice is Absent."""
@@ -308,9 +308,9 @@ class PythonFrame(ABC):
             if a.items is not None and b.items is not None and a.shape == b.shape:
                 return stacked([self.choice(c, x, y) for x, y in zip(a.items, b.items, strict=True)])
             if not a.truth:
-                return self.operation("select", [c, a, b])
-            arms = [self.operation("and", both) for both in ([c, a], [self.operation("not", [c]), b])]
-            return self.operation("or", arms)
+                return self.operation("select", c, a, b)
+            arms = [self.operation("and", *both) for both in ([c, a], [self.operation("not", c), b])]
+            return self.operation("or", *arms)
         if not isinstance(a, Array | Several | KnownDict) and a == b:
             return a
         return Absent("has another value in each arm that is no number")

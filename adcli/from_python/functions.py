@@ -45,7 +45,7 @@ class Functions(Expressions):
         a = self.as_array(x)
         if a.constant is not None:
             return self.known(int(a.constant))
-        return a if a.whole is not None else self.operation("trunc", [a])
+        return a if a.whole is not None else self.operation("trunc", a)
 
     def call_bool(self, x: Any) -> Array:
         return self.as_truth(x)
@@ -160,9 +160,9 @@ class MatrixFunctions(Functions):
                 a.shape) == 1 else "write np.sqrt(np.max(np.linalg.eigvalsh(A.T @ A))) for that of order 2")
         if axis is not None:
             squares = self.reduction("sum", self.binary(ast.Pow, a, self.known(2)), axis)
-            return self.operation("sqrt", [squares])
+            return self.operation("sqrt", squares)
         if a.items is not None and len(a.shape) == 1 and len(a.items) > 1:
-            return self.operation("hypot", a.items)
+            return self.operation("hypot", *a.items)
         if len(a.shape) > 2:
             raise self.fault("the norm of an array with three dimensions cannot be read")
         return scalar(Call("norm", [self.operand(a)], *self.here), loose=a.loose)
@@ -293,7 +293,7 @@ class MatrixFunctions(Functions):
 
     def call_clip(self, x: Any, a_min: Any = None, a_max: Any = None) -> Array:
         bounds = [self.as_array(v) for v in (x, a_min, a_max) if v is not None]
-        return self.operation("clamp" if len(bounds) == 3 else "min" if a_min is None else "max", bounds)
+        return self.operation("clamp" if len(bounds) == 3 else "min" if a_min is None else "max", *bounds)
 
     call_clamp = call_clip
 
@@ -302,6 +302,6 @@ class MatrixFunctions(Functions):
         return self.called("sort", [a], a.shape)
 
     def call_stop_gradient(self, x: Any) -> Array:
-        return self.operation("stop", [self.as_array(x)])
+        return self.operation("stop", self.as_array(x))
 
     call_detach = call_stop_gradient

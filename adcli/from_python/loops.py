@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 from adcli.from_python.arrays import SUBSCRIPT
 from adcli.from_python.calls import PythonCalls
 from adcli.from_python.frame import ZERO
-from adcli.from_python.reading import Advice
+from adcli.from_python.reading import Advice, names_in, parts_of
 from adcli.from_python.values import Absent, Array, Element, Indexed, PythonRange, Several, Shape, first_of
 from adcli.lang.ir.affine import Affine, Index, affine, exact_quotient, floor, linear, product, slope, without
 from adcli.lang.ir.errors import Span
 from adcli.lang.tree.nodes import Call, Node, Op
-from adcli.readers.draft import DraftLine, DraftLoop, Ref, Variable, Whole, covers, put_in, read_in
+from adcli.readers.draft import DraftLine, DraftLoop, Ref, Variable, Whole, covers, flat, put_in, read_in
 
 NEUTRAL: dict[type[ast.operator], tuple[int, str]] = {ast.Add: (0, "+=!"), ast.Sub: (0, "+=!"), ast.Mult: (1, "*=!")}
 """The neutral elements of sums and products."""
@@ -54,7 +54,7 @@ class SizeLoops(PythonCalls):
         self.at(g.iter, frame.unpack, g.target, over.item(affine(t)), True)
         made = frame.one_array(frame.number(node.elt))
         self.lines += frame.lines
-        return Array((over.extent, *made.shape), lambda at: at_turn(made.element(at[1:]), t, at[0]), loose=made.loose)
+        return every_turn(t, over.extent, made)
 
     def over_size(self, s: ast.For, over: Indexed) -> None:
         """A loop over a size."""
@@ -125,8 +125,7 @@ class SizeLoops(PythonCalls):
         """The value of a name behind a loop: that of the last turn, or a list of what all turns put there."""
         lists = isinstance(before, Several) and isinstance(value, Several) and not before.items and len(value.items) == 1
         if lists and isinstance(item := value.items[0], Array):
-            item = self.one_array(item)
-            return Array((turn.extent, *item.shape), lambda at: at_turn(item.element(at[1:]), turn.t, at[0]), loose=item.loose)
+            return every_turn(turn.t, turn.extent, self.one_array(item))
         if value is before or before is None or isinstance(before, Array):
             return in_turn(value, {turn.t: turn.last}) if isinstance(value, Array) else value
         return Absent("changes in a loop over a size", "write a comprehension, [f(u) for u in x], or use an array of numbers")
@@ -170,7 +169,7 @@ class SizeLoops(PythonCalls):
             return
         for name in chained:
             self.covered(frame.values[name], turn)
-        for line in (line for each in frame.lines for line in each.lines):
+        for line in flat(frame.lines):
             line.ranges.pop(turn.t, None)
         self.lines.append(DraftLoop(turn.t, ZERO, turn.extent, frame.lines, self.here, turn.down))
 
@@ -189,13 +188,12 @@ class SizeLoops(PythonCalls):
         """True for an array of which elements are assigned in a loop; it gets a variable whose elements can be written."""
         value = self.values[name]
         o = value.opened
-        if o is not None and o.depth == len(self.steps) and (o.added or any(x.indices() for x in o.written)) and any(
-                isinstance(n, ast.Name) and n.id == name and isinstance(p, ast.Subscript) and isinstance(p.ctx, ast.Load)
-                for p in ast.walk(s) for n in ast.iter_child_nodes(p)):   # a loop before this one assigned them
+        if o is not None and o.depth == len(self.steps) and (o.added or any(x.indices() for x in o.written)) and (
+                name in elements_in(s, ast.Load)):   # a loop before this one assigned them
             self.values[name] = self.opened(name, Array(value.shape, value.element, loose=value.loose))
         elif o is None and value.items is not None and only_added(name, s.body, ast.Subscript) is ast.Add:
             self.values[name] = self.opened(name, Array(value.shape, self.one_array(value).element, loose=value.loose))
-        elif o is None and name in stored_elements(s) and value.items is None and value.shape:
+        elif o is None and name in elements_in(s, ast.Store) and value.items is None and value.shape:
             self.values[name] = self.opened(name, value)
         return self.values[name].opened is not None
 
@@ -239,7 +237,7 @@ class SizeLoops(PythonCalls):
                 o.reads -= 1
                 return o.first(subscripts)
             expression = with_leaves(expression, before)
-            for line in (x for each in self.lines for x in each.lines):   # those of this turn
+            for line in flat(self.lines):   # those of this turn
                 line.values = [with_leaves(v, before) for v in line.values]
         self.write(o.variable, expression, subscripts, at, rest, symbol)
         if symbol == "=":
@@ -369,6 +367,11 @@ def at_turn(node: Node, t: Index, value: Affine) -> Node:
     return replaced_in(node, {t: value})
 
 
+def every_turn(t: Index, extent: Affine, a: Array) -> Array:
+    """The values of all turns, one behind another."""
+    return Array((extent, *a.shape), lambda at: at_turn(a.element(at[1:]), t, at[0]), loose=a.loose)
+
+
 def in_turn(a: Array, by: Mapping[Index | str, Affine]) -> Array:
     """A value with some of its indices replaced."""
     element: Element = a.element
@@ -377,7 +380,7 @@ def in_turn(a: Array, by: Mapping[Index | str, Affine]) -> Array:
 
 def counted(name: str, body: Sequence[ast.stmt]) -> bool:
     """True for a name that nothing but grows by whole numbers, in each turn."""
-    stores = [n for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)]
+    stores = [n for n in parts_of(ast.Name, *body) if n.id == name and isinstance(n.ctx, ast.Store)]
     steady, found = list(body), 0
     while steady:
         s = steady.pop()
@@ -391,14 +394,11 @@ def counted(name: str, body: Sequence[ast.stmt]) -> bool:
 
 def assigned(body: Sequence[ast.stmt]) -> Iterator[str]:
     """The names that statements assign, those of elements and of lists that grow too."""
-    for s in body:
-        for n in ast.walk(s):
-            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store):
-                yield n.id
-            elif isinstance(n, ast.Attribute) and n.attr in ("append", "extend") and isinstance(n.value, ast.Name):
-                yield n.value.id
-            elif isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) and (name := name_of(n)):
-                yield name
+    for n in parts_of(ast.expr, *body):
+        if isinstance(n, ast.Name | ast.Subscript) and isinstance(n.ctx, ast.Store) and (name := name_of(n)):
+            yield name
+        elif isinstance(n, ast.Attribute) and n.attr in ("append", "extend") and isinstance(n.value, ast.Name):
+            yield n.value.id
 
 
 def name_of(node: ast.AST) -> str:
@@ -410,28 +410,25 @@ def name_of(node: ast.AST) -> str:
 
 def renewed(s: ast.For) -> set[str]:
     """The names of arrays of which every turn assigns the same elements: no subscript depends on the turn."""
-    tied = {n.id for n in ast.walk(s.target) if isinstance(n, ast.Name)}
-    stores = [n for b in s.body for n in ast.walk(b) if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store)]
+    tied = names_in(s.target)
+    stores = [n for n in parts_of(ast.Subscript, *s.body) if isinstance(n.ctx, ast.Store)]
     for _ in s.body:
-        for b in (n for each in s.body for n in ast.walk(each) if isinstance(n, ast.Assign | ast.AugAssign | ast.For)):
-            made = b.iter if isinstance(b, ast.For) else b.value
-            if tied & {n.id for n in ast.walk(made) if isinstance(n, ast.Name)} or isinstance(b, ast.AugAssign):
+        for b in parts_of(ast.stmt, *s.body):
+            if isinstance(b, ast.AugAssign) or (isinstance(b, ast.Assign | ast.For) and tied & names_in(
+                    b.iter if isinstance(b, ast.For) else b.value)):
                 targets = b.targets if isinstance(b, ast.Assign) else [b.target]
                 tied |= {t.id for t in targets if isinstance(t, ast.Name)}
-    apart = {name_of(n) for n in stores if tied & {m.id for m in ast.walk(n.slice) if isinstance(m, ast.Name)}}
-    return {name_of(n) for n in stores} - apart
+    return {*map(name_of, stores)} - {name_of(n) for n in stores if tied & names_in(n.slice)}
 
 
-def stored_elements(s: ast.AST) -> set[str]:
-    """The names of which elements are assigned."""
-    return {n.value.id for n in ast.walk(s) if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) and isinstance(
-        n.value, ast.Name)}
+def elements_in(s: ast.AST, context: type[ast.expr_context]) -> set[str]:
+    """The names of which elements are read, or assigned."""
+    return {n.value.id for n in parts_of(ast.Subscript, s) if isinstance(n.ctx, context) and isinstance(n.value, ast.Name)}
 
 
 def only_added(name: str, body: Sequence[ast.stmt], target: type[ast.expr] = ast.Name) -> type[ast.operator] | None:
     """The operation where a name, or elements of it, are nothing but added to, or multiplied."""
-    every = [n for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and n.id == name]
-    added = [n for s in body for n in ast.walk(s) if isinstance(n, ast.AugAssign)]
-    sums = [n for n in added if isinstance(n.target, target) and name_of(n.target) == name]
+    every = [n for n in parts_of(ast.Name, *body) if n.id == name]
+    sums = [n for n in parts_of(ast.AugAssign, *body) if isinstance(n.target, target) and name_of(n.target) == name]
     kinds = {ast.Mult if isinstance(n.op, ast.Mult) else ast.Add for n in sums if type(n.op) in NEUTRAL}
     return kinds.pop() if len(every) == len(sums) > 0 and len(kinds) == 1 and all(type(n.op) in NEUTRAL for n in sums) else None

@@ -9,12 +9,12 @@ from tokenize import COMMENT, generate_tokens
 from typing import Any
 
 from adcli.from_python.calls import TAKEN, WRITTEN, parameters, replaced
-from adcli.from_python.reading import Advice, Facts, PythonReading, repeated, size_names
+from adcli.from_python.reading import Advice, Facts, PythonReading, names_in, parts_of, repeated, size_names
 from adcli.from_python.statements import PythonStatements
-from adcli.from_python.values import Absent, Array, Defined, KnownDict, LibraryName, Several, known, of_variable
+from adcli.from_python.values import Absent, Array, Defined, KnownDict, LibraryName, Several, imported, known, of_variable
 from adcli.lang.ir.affine import Affine, affine, atoms
 from adcli.lang.ir.errors import AdError, Source, alike
-from adcli.readers.draft import DraftFunction, DraftInput, Variable, number, written
+from adcli.readers.draft import DraftFunction, DraftInput, Variable, flat, number, written
 from adcli.readers.front import chosen
 from adcli.readers.names import NAMED
 
@@ -35,13 +35,13 @@ class PythonFile(PythonReading):
         super().__init__(source, tree, facts)
         self.top = {name: s for s in tree.body for name in defined(s)}
         self.found: dict[str, Any] = {}
-        roots = {a.name.partition(".")[0] for s in ast.walk(tree) if isinstance(s, ast.Import) for a in s.names}
+        roots = {a.name.partition(".")[0] for s in parts_of(ast.Import, tree) for a in s.names}
         if "torch" in roots and not roots & {"numpy", "jax"}:
             self.array_library = "torch"   # of whose methods some mean something else
-        stored = [n.id for s in tree.body if not isinstance(s, ast.FunctionDef | ast.ClassDef) for n in ast.walk(s) if isinstance(
-            n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        statements = [s for s in tree.body if not isinstance(s, ast.FunctionDef | ast.ClassDef)]
+        stored = [n.id for n in parts_of(ast.Name, *statements) if isinstance(n.ctx, ast.Store)]
         self.changed = {n for n in stored if stored.count(n) > 1}
-        self.changed |= {n for s in ast.walk(tree) if isinstance(s, ast.Global) for n in s.names}
+        self.changed |= {n for s in parts_of(ast.Global, tree) for n in s.names}
         self.functions: dict[ast.AST, DraftFunction | None] = {}
         self.definitions: dict[str, DraftFunction] = {}
 
@@ -57,7 +57,7 @@ class PythonFile(PythonReading):
         if isinstance(s, ast.FunctionDef):
             return Defined(s)
         if isinstance(s, ast.Import | ast.ImportFrom):
-            return self.imported(s)[name]
+            return imported(s)[name]
         if name in self.changed:
             raise self.fault(f"'{name}' is assigned more than once in the file", "make it a parameter of the function")
         if isinstance(s, ast.Assign | ast.AnnAssign):
@@ -76,12 +76,6 @@ class PythonFile(PythonReading):
         close = alike(name, [*self.top])
         raise self.fault(f"there is no '{name}' in this file", f"did you mean '{close}'?" if close else
                          "import it from math or numpy, or make it a parameter of the function")
-
-    def imported(self, s: ast.Import | ast.ImportFrom) -> dict[str, LibraryName]:
-        if isinstance(s, ast.Import):
-            return {a.asname or a.name.partition(".")[0]: LibraryName(a.name if a.asname else a.name.partition(".")[0])
-                    for a in s.names}
-        return {a.asname or a.name: LibraryName(f"{s.module}.{a.name}") for a in s.names}
 
     # Functions in the program.
 
@@ -147,13 +141,11 @@ def defined(s: ast.stmt) -> Iterator[str]:
         case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
             yield name
         case ast.Assign(targets=targets):
-            yield from (n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name))
+            yield from names_in(*targets)
         case ast.AnnAssign(target=ast.Name(id=name)):
             yield name
-        case ast.Import(names=names):
-            yield from (a.asname or a.name.partition(".")[0] for a in names)
-        case ast.ImportFrom(names=names):
-            yield from (a.asname or a.name for a in names)
+        case ast.Import() | ast.ImportFrom():
+            yield from imported(s)
 
 
 # ---------------------------------------------------------------- the program
@@ -172,7 +164,7 @@ class PythonProgram(PythonFile):
         values = {p.arg: self.input(p, d) for p, d in parameters(self.node.args)}
         frame = self.frame(self, values, self.draft.lines)
         self.outputs(frame.result(self.node), frame)
-        taken = {*self.top_inputs, *(t.hint for line in self.draft.lines for each in line.lines for t in each.targets),
+        taken = {*self.top_inputs, *(t.hint for line in flat(self.draft.lines) for t in line.targets),
                  *(n for n, _ in self.draft.outputs)}
         self.draft.sizes = self.size_names(taken)
         docs = (ast.get_docstring(self.node) or "").split("\n") if ast.get_docstring(self.node) else []
@@ -292,7 +284,7 @@ def read(source: Source, name: str | None, given: Mapping[str, object], ranks: M
         at = source.start_of(fault.lineno or 1) + max(0, (fault.offset or 1) - 1)
         raise AdError(f"this is not Python: {fault.msg}", (at, at + 1), None, source) from None
     functions = {s.name: s for s in tree.body if isinstance(s, ast.FunctionDef)}
-    function = functions[chosen(source, {n: {c.id for c in ast.walk(f) if isinstance(c, ast.Name)} for n, f in functions.items()},
+    function = functions[chosen(source, {n: names_in(f) for n, f in functions.items()},
                                 [n for n in functions if not n.startswith("_")], name, "def f(x): return x**2")]
     facts = Facts(ranks=dict(ranks), given=given)
     return repeated(lambda: PythonProgram(source, tree, function, facts).program(), source)

@@ -9,7 +9,7 @@ import ast
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.ir.errors import AdError, Source, Span
@@ -33,6 +33,8 @@ class Advice:
     EXTENT = "it has to be made of numbers, sizes such as len(x), and indices of loops"
     ELEMENTS = "begin with np.zeros(n) of a number of elements that is known"
     OR_DEFAULT = ", or as a default in the file"
+
+Part = TypeVar("Part", bound=ast.AST)
 
 
 class Again(Exception):
@@ -113,10 +115,6 @@ class PythonReading(PartReader, ABC):
         """The value of a name of the file, or of Python."""
 
     @abstractmethod
-    def imported(self, s: ast.Import | ast.ImportFrom) -> Mapping[str, Any]:
-        """The names that an import brings."""
-
-    @abstractmethod
     def function(self, node: ast.AST, params: Sequence[str]) -> DraftFunction | None:
         """A function of numbers as one of the program; None where it has to be written out in the place of its call."""
 
@@ -175,6 +173,15 @@ class PythonReading(PartReader, ABC):
     def told(self, x: Affine) -> str:
         from adcli.lang.ir.affine import text
         return text(x)
+
+
+def parts_of(kind: type[Part], *roots: ast.AST) -> list[Part]:
+    """The parts of a kind."""
+    return [n for r in roots for n in ast.walk(r) if isinstance(n, kind)]
+
+
+def names_in(*roots: ast.AST) -> set[str]:
+    return {n.id for n in parts_of(ast.Name, *roots)}
 
 
 def size_names(keys: Sequence[str], taken: set[str]) -> dict[str, str]:

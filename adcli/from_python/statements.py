@@ -10,7 +10,7 @@ from adcli.from_python.arrays import SUBSCRIPT
 from adcli.from_python.expressions import subscripts_of
 from adcli.from_python.frame import ZERO
 from adcli.from_python.loops import SizeLoops, name_of
-from adcli.from_python.reading import Advice
+from adcli.from_python.reading import Advice, names_in, parts_of
 from adcli.from_python.values import (
     Absent,
     Array,
@@ -19,6 +19,7 @@ from adcli.from_python.values import (
     KnownDict,
     PythonRange,
     Several,
+    imported,
     stacked,
 )
 from adcli.lang.ir.affine import Affine, affine, product
@@ -189,7 +190,7 @@ class PythonStatements(SizeLoops):
             case ast.Pass() | ast.Assert():
                 pass
             case ast.Import() | ast.ImportFrom():
-                self.values.update(self.reading.imported(s))
+                self.values.update(imported(s))
             case _:
                 raise self.fault(f"'{NAMES.get(type(s).__name__, type(s).__name__.lower())}' cannot be read")
 
@@ -208,7 +209,7 @@ class PythonStatements(SizeLoops):
         if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in VIEWS:
             value = value.args[0] if value.args else value.func.value
         if value is None or isinstance(value, ast.Name | ast.Subscript | ast.Attribute | ast.IfExp | ast.BoolOp):
-            self.shared |= {target.id, *(n.id for n in ast.walk(value or target) if isinstance(n, ast.Name))}
+            self.shared |= {target.id} | names_in(value or target)
 
     def own(self, target: ast.expr, name: str) -> None:
         """AdError where an element is assigned of what may have another name, too."""
@@ -333,7 +334,7 @@ def leaving(body: Sequence[ast.stmt]) -> bool:
 
 
 def returns(body: Sequence[ast.stmt]) -> bool:
-    return any(isinstance(n, ast.Return | ast.Raise) for s in body for n in ast.walk(s))
+    return bool(parts_of(ast.Return, *body) or parts_of(ast.Raise, *body))
 
 
 NAMES = {"With": "with", "Try": "try", "ClassDef": "class", "Delete": "del", "Nonlocal": "nonlocal", "Global": "global",

@@ -104,6 +104,13 @@ class Indexed(NamedTuple):
     rising: Callable[[Affine], Any] | None = None
 
 
+def imported(s: ast.Import | ast.ImportFrom) -> dict[str, LibraryName]:
+    """The names that an import brings."""
+    if isinstance(s, ast.ImportFrom):
+        return {a.asname or a.name: LibraryName(f"{s.module}.{a.name}") for a in s.names}
+    return {a.asname or root: LibraryName(a.name if a.asname else root) for a in s.names for root in [a.name.partition(".")[0]]}
+
+
 def scalar(node: Node, truth: bool = False, loose: Loose = NONE) -> Array:
     return Array((), lambda at: node, truth, loose=loose)
 

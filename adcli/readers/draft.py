@@ -9,7 +9,7 @@ value is not read any more, and is numbered elsewhere; indices are i, j, k, … 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -129,7 +129,12 @@ class DraftLoop:
 
     @property
     def lines(self) -> list[DraftLine]:
-        return [line for each in self.body for line in each.lines]
+        return flat(self.body)
+
+
+def flat(lines: Iterable[DraftLine | DraftLoop]) -> list[DraftLine]:
+    """The lines with those of loops."""
+    return [x for each in lines for x in each.lines]
 
 
 @dataclass(slots=True, eq=False, repr=False, match_args=False)
@@ -254,13 +259,13 @@ def covers(line: DraftLine) -> bool:
 def variables(draft: Draft) -> list[Variable]:
     """All variables in the order of their definition."""
     found = [i.variable for i in draft.inputs]
-    return list(dict.fromkeys([*found, *(t for line in draft.lines for each in line.lines for t in each.targets)]))
+    return list(dict.fromkeys([*found, *(t for line in flat(draft.lines) for t in line.targets)]))
 
 
 def name_all(draft: Draft) -> None:
     """Give every variable its name: inputs and outputs theirs, unless that is a word of the language or of a function that the
     program calls and that a value would hide."""
-    called = {call for line in draft.lines for each in line.lines for call in calls(*each.values)}
+    called = {call for line in flat(draft.lines) for call in calls(*line.values)}
 
     def hidden(name: str, v: Variable) -> bool:
         return name in WORDS or (name in called and (bool(v.shape) or name in TENSOR_CALLS))
