@@ -123,29 +123,34 @@ class CExpressions(PartReader, ABC):
 
     def whole(self, n: c.Node) -> bool:
         """True if an expression is a whole number."""
+        return self.kind_of(n).whole
+
+    def kind_of(self, n: c.Node) -> Kind:
+        """The type of an expression."""
         match n:
             case c.Constant():
-                return bool("float" not in n.type and "double" not in n.type)
+                return Kind("float" not in n.type and "double" not in n.type)
             case c.ID(name=name) if (name in NUMBERS or name in CONSTANTS) and not any(name in s for s in self.scopes):
-                return isinstance(NUMBERS.get(name), int)
-            case c.ID() | c.ArrayRef() | c.StructRef():
-                return self.kind_of(n).whole
+                return Kind(isinstance(NUMBERS.get(name), int))
+            case c.ID():
+                return self.local(n).kind
+            case c.ArrayRef(name=inner) | c.UnaryOp(op="*", expr=inner):
+                kind = self.kind_of(inner)
+                return kind._replace(dims=kind.dims[1:])
+            case c.StructRef(name=inner, field=field):
+                return self.field(self.kind_of(inner), field)
             case c.Cast():
-                return self.file.kind(n.to_type.type, n).whole
-            case c.UnaryOp():
-                return n.op in ("!", "sizeof") or self.whole(n.expr)
-            case c.BinaryOp():
-                return n.op in COMPARISONS or n.op in ("&&", "||") or (self.whole(n.left) and self.whole(n.right))
-            case c.TernaryOp():
-                return self.whole(n.iftrue) and self.whole(n.iffalse)
-            case c.Assignment():
-                return self.whole(n.lvalue)
-            case c.FuncCall():
-                if n.name.name in self.file.definitions:
-                    returns = self.file.signature(n.name.name).returns
-                    return bool(returns and returns.whole)
-                return n.name.name in ("abs", "labs", "isnan", "isinf", "isfinite")
-        return False
+                return self.file.kind(n.to_type.type, n)
+            case c.UnaryOp(expr=inner) | c.Assignment(lvalue=inner):
+                return Kind(True) if n.op in ("!", "sizeof") else self.kind_of(inner)
+            case c.BinaryOp(left=one, right=other) | c.TernaryOp(iftrue=one, iffalse=other):
+                truth = isinstance(n, c.BinaryOp) and (n.op in COMPARISONS or n.op in ("&&", "||"))
+                return Kind(truth or (self.whole(one) and self.whole(other)))
+            case c.FuncCall(name=c.ID(name=name)):
+                if name in self.file.definitions:
+                    return self.file.signature(name).returns or Kind(False)
+                return Kind(name in ("abs", "labs", "isnan", "isinf", "isfinite"))
+        return Kind(False)
 
     def as_kind(self, value: ast.expr, n: c.Node, kind: Kind) -> ast.expr:
         """A value as a variable of a type holds it."""
@@ -318,22 +323,6 @@ class CExpressions(PartReader, ABC):
             case _:
                 return None
         return None if None in dims else [ast.Constant(1), *map(self.value, dims)]
-
-    def kind_of(self, n: c.Node) -> Kind:
-        """The type of a place."""
-        match n:
-            case c.ID():
-                return self.local(n).kind
-            case c.ArrayRef(name=inner) | c.UnaryOp(op="*", expr=inner):
-                kind = self.kind_of(inner)
-                return kind._replace(dims=kind.dims[1:])
-            case c.StructRef(name=inner, field=field):
-                return self.field(self.kind_of(inner) if root(inner) else self.returned_kind(inner), field)
-        return Kind(False)
-
-    def returned_kind(self, n: c.Node) -> Kind:
-        s = self.file.known.get(n.name.name) if isinstance(n, c.FuncCall) and isinstance(n.name, c.ID) else None
-        return s.returns if s and s.returns else Kind(False)
 
     def field(self, kind: Kind, field: c.ID) -> Kind:
         if kind.fields is None or field.name not in kind.fields:

@@ -18,12 +18,6 @@ class CStatements(PythonStatements):
 
     by_reference, longest = True, MOST_WRITTEN_OUT
 
-    def own(self, target: ast.expr, name: str) -> None:
-        """Two names of an array are one name already."""
-
-    def share(self, target: ast.expr, value: ast.expr | None, found: Any) -> None:
-        """No array is assigned."""
-
     def settle_constant(self, value: Array, needed: bool = False) -> None:
         """Take what a whole number is made of for sizes, one after another."""
         for name in sorted(value.loose):

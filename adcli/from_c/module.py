@@ -8,10 +8,20 @@ from typing import Any, NoReturn
 
 from adcli.from_c.frame import CStatements
 from adcli.from_c.text import CText
-from adcli.from_python.loops import with_leaves
 from adcli.from_python.module import PythonProgram
 from adcli.from_python.reading import Advice, Again, Facts, repeated
-from adcli.from_python.values import Array, KnownDict, LibraryName, Several, known, of_variable, scalar, stacked, whole
+from adcli.from_python.values import (
+    Array,
+    KnownDict,
+    LibraryName,
+    Several,
+    known,
+    of_variable,
+    scalar,
+    stacked,
+    whole,
+    with_leaves,
+)
 from adcli.lang.ir.affine import Affine, Extreme, Index, affine, atoms, bounds, greatest
 from adcli.lang.ir.errors import AdError, Source, Span, missing
 from adcli.lang.tree.nodes import Call, Node, Op, Token

@@ -174,7 +174,7 @@ def told(value: Any) -> str:
 
 
 def whole_arithmetic(name: str, a: Affine | None, b: Affine | None) -> Affine | None:
-    """PythonArithmetic on whole numbers that are sums of sizes and indices, as far as it gives one."""
+    """Arithmetic on whole numbers that are sums of sizes and indices, as far as it gives one."""
     if a is None or b is None or (a.number is not None and b.number is not None):
         return None
     if name == "add":

@@ -1,4 +1,4 @@
-"""PythonCalls: of functions of the file, of Python and of its libraries."""
+"""Calls of functions of the file, of Python and of its libraries."""
 from __future__ import annotations
 
 import ast
@@ -18,7 +18,7 @@ from adcli.readers.draft import DraftFunction, DraftLine, Ref, Variable
 from adcli.readers.names import CHOSEN, NAMED, definition_of, renamed, row_of
 
 DEEPEST = 60
-"""PythonCalls of functions of the file inside of one another."""
+"""Calls of functions of the file inside of one another."""
 
 
 class PythonCalls(MatrixFunctions):

@@ -13,15 +13,17 @@ from adcli.from_python.values import (
     Absent,
     Array,
     Defined,
+    Indexed,
     KnownDict,
     LibraryName,
     Method,
     PythonRange,
     Several,
+    every_turn,
     first_of,
     stacked,
 )
-from adcli.lang.ir.affine import Affine, affine, floor
+from adcli.lang.ir.affine import Affine, Index, affine, exact_quotient, floor, product
 from adcli.lang.tree.nodes import Token
 from adcli.readers.names import CONSTANTS
 
@@ -272,6 +274,35 @@ class Expressions(Arrays):
             high = affine(min(high.number, extent.number))
         length = high - low
         return low, length if step == 1 else floor(length + step - 1, step), step
+
+    def turns(self, value: Any) -> Indexed | None:
+        """The items of a loop, where their number is a size or a sum of sizes."""
+        if isinstance(value, Array) and not value.shape and value.loose:
+            value = self.ranked(value, 1)
+        if isinstance(value, Indexed):
+            return value
+        if isinstance(value, PythonRange) and ((length := value.high - value.low).number is None or value.step.number is None):
+            down = (value.step.number or 1) < 0
+            length, by = (-length, -value.step) if down else (length, value.step)
+            turns = exact_quotient(length, by)
+            return Indexed(floor(length + by - 1, by) if turns is None else turns,
+                           lambda t: self.whole(value.low + product(t, value.step)),
+                           (lambda t: self.whole(value.high + 1 + t)) if value.step.number == -1 else None)
+        if isinstance(value, Array) and value.shape and value.shape[0].number is None:
+            return Indexed(value.shape[0], lambda t: first_of(value, t))
+        return None
+
+    def indexed(self, node: ast.ListComp | ast.GeneratorExp) -> Array | None:
+        g = node.generators[0]
+        over = None if g.ifs else self.at(g.iter, self.turns, self.value(g.iter))
+        if over is None:
+            return None
+        t = Index("t")
+        frame = self.turn(t, over.extent)
+        self.at(g.iter, frame.unpack, g.target, over.item(affine(t)), True)
+        made = frame.one_array(frame.number(node.elt))
+        self.lines += frame.lines
+        return every_turn(t, over.extent, made)
 
     def of_ListComp(self, node: ast.ListComp | ast.GeneratorExp) -> Any:
         found: list[Any] = []

@@ -13,7 +13,6 @@ from adcli.from_python.values import (
     Absent,
     Array,
     Element,
-    Indexed,
     KnownDict,
     Several,
     Shape,
@@ -88,31 +87,15 @@ class PythonFrame(ABC):
         for x, y in zip(one, other, strict=False):
             self.equal(x, y)
 
-    # Loops and statements, which are built on this.
-
-    @abstractmethod
-    def indexed(self, node: ast.ListComp | ast.GeneratorExp) -> Array | None:
-        """A comprehension as an array of its elements; None where they can be written out."""
-
-    @abstractmethod
-    def turns(self, value: Any) -> Indexed | None:
-        """The items of a loop, where their number is a size."""
+    # Statements, which are built on this.
 
     @abstractmethod
     def store(self, target: ast.expr, value: Any) -> None:
         """Assign to an element."""
 
     @abstractmethod
-    def run(self, todo: list[Any]) -> Any:
-        """Do statements, the last of the list first; gives what is returned."""
-
-    @abstractmethod
-    def value(self, node: ast.expr) -> Any:
-        """Any value."""
-
     def result(self, function: ast.FunctionDef | ast.Lambda) -> Any:
         """The value that a function returns."""
-        return self.value(function.body) if isinstance(function, ast.Lambda) else self.run([*reversed(function.body)])
 
     # Values into lines.
 

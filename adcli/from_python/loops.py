@@ -1,4 +1,4 @@
-"""SizeLoops whose number of turns is a size: their lines are those of all turns at once, with the turn as an index.
+"""Loops whose number of turns is a size: their lines are those of all turns at once, with the turn as an index.
 
 What a turn reads of the turn before is a history, and the loop then is one of the language. What is only added to is a sum. An
 array whose elements are assigned turn by turn has the subscripts that stand there.
@@ -6,7 +6,7 @@ array whose elements are assigned turn by turn has the subscripts that stand the
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,47 +14,29 @@ from adcli.from_python.arrays import SUBSCRIPT
 from adcli.from_python.calls import PythonCalls
 from adcli.from_python.frame import ZERO
 from adcli.from_python.reading import Advice, names_in, parts_of
-from adcli.from_python.values import Absent, Array, Element, Indexed, PythonRange, Several, Shape, first_of
-from adcli.lang.ir.affine import Affine, Index, affine, exact_quotient, floor, linear, product, slope, without
+from adcli.from_python.values import (
+    Absent,
+    Array,
+    Indexed,
+    Several,
+    Shape,
+    at_turn,
+    every_turn,
+    in_turn,
+    replaced_in,
+    with_leaves,
+)
+from adcli.lang.ir.affine import Affine, Index, affine, linear, slope, without
 from adcli.lang.ir.errors import Span
-from adcli.lang.tree.nodes import Call, Node, Op
-from adcli.readers.draft import DraftLine, DraftLoop, Ref, Variable, Whole, covers, flat, put_in, read_in
+from adcli.lang.tree.nodes import Node
+from adcli.readers.draft import DraftLine, DraftLoop, Ref, Variable, covers, flat, put_in, read_in
 
 NEUTRAL: dict[type[ast.operator], tuple[int, str]] = {ast.Add: (0, "+=!"), ast.Sub: (0, "+=!"), ast.Mult: (1, "*=!")}
 """The neutral elements of sums and products."""
 
 
 class SizeLoops(PythonCalls):
-    """SizeLoops and comprehensions over sizes."""
-
-    def turns(self, value: Any) -> Indexed | None:
-        """The items of a loop, where their number is a size or a sum of sizes."""
-        if isinstance(value, Array) and not value.shape and value.loose:
-            value = self.ranked(value, 1)
-        if isinstance(value, Indexed):
-            return value
-        if isinstance(value, PythonRange) and ((length := value.high - value.low).number is None or value.step.number is None):
-            down = (value.step.number or 1) < 0
-            length, by = (-length, -value.step) if down else (length, value.step)
-            turns = exact_quotient(length, by)
-            return Indexed(floor(length + by - 1, by) if turns is None else turns,
-                           lambda t: self.whole(value.low + product(t, value.step)),
-                           (lambda t: self.whole(value.high + 1 + t)) if value.step.number == -1 else None)
-        if isinstance(value, Array) and value.shape and value.shape[0].number is None:
-            return Indexed(value.shape[0], lambda t: first_of(value, t))
-        return None
-
-    def indexed(self, node: ast.ListComp | ast.GeneratorExp) -> Array | None:
-        g = node.generators[0]
-        over = None if g.ifs else self.at(g.iter, self.turns, self.value(g.iter))
-        if over is None:
-            return None
-        t = Index("t")
-        frame = self.turn(t, over.extent)
-        self.at(g.iter, frame.unpack, g.target, over.item(affine(t)), True)
-        made = frame.one_array(frame.number(node.elt))
-        self.lines += frame.lines
-        return every_turn(t, over.extent, made)
+    """Loops over sizes."""
 
     def over_size(self, s: ast.For, over: Indexed) -> None:
         """A loop over a size."""
@@ -334,22 +316,6 @@ class Opened:
         return replaced_in(self.fill.values[0], {i: x for p, x in own if (i := p.index) is not None})
 
 
-def with_leaves(node: Node, leaf: Callable[[Node], Node]) -> Node:
-    """An expression with other leaves."""
-    if isinstance(node, Op | Call):
-        return type(node)(node.name, [with_leaves(a, leaf) for a in node.args], node.start, node.end)
-    return leaf(node)
-
-
-def replaced_in(node: Node, by: Mapping[Index | str, Affine]) -> Node:
-    """An expression with some of its indices replaced."""
-    def leaf(node: Node) -> Node:
-        if isinstance(node, Ref) and node.subscripts is not None:
-            return Ref(node.variable, node.span, [put_in(x, by) for x in node.subscripts])
-        return Whole(put_in(node.value, by), node.span) if isinstance(node, Whole) else node
-    return with_leaves(node, leaf)
-
-
 def replace_indices(lines: Sequence[DraftLine | DraftLoop], by: Mapping[Index | str, Affine]) -> None:
     """Replace some of the indices of lines."""
     for x in lines:
@@ -360,22 +326,6 @@ def replace_indices(lines: Sequence[DraftLine | DraftLoop], by: Mapping[Index | 
             x.values = [replaced_in(v, by) for v in x.values]
             x.subscripts = None if x.subscripts is None else tuple(put_in(p, by) for p in x.subscripts)
             x.ranges = {i: (put_in(low, by), put_in(high, by)) for i, (low, high) in x.ranges.items()}
-
-
-def at_turn(node: Node, t: Index, value: Affine) -> Node:
-    """An expression in another turn."""
-    return replaced_in(node, {t: value})
-
-
-def every_turn(t: Index, extent: Affine, a: Array) -> Array:
-    """The values of all turns, one behind another."""
-    return Array((extent, *a.shape), lambda at: at_turn(a.element(at[1:]), t, at[0]), loose=a.loose)
-
-
-def in_turn(a: Array, by: Mapping[Index | str, Affine]) -> Array:
-    """A value with some of its indices replaced."""
-    element: Element = a.element
-    return Array(a.shape, lambda at: replaced_in(element(at), by), a.truth, None if a.whole is None else put_in(a.whole, by))
 
 
 def counted(name: str, body: Sequence[ast.stmt]) -> bool:

@@ -1,4 +1,4 @@
-"""PythonStatements of Python: a function is a list of what is still to be done, so that a `return`, `break` or `continue` under a
+"""Statements of Python: a function is a list of what is still to be done, so that a `return`, `break` or `continue` under a
 condition is a choice between two ways to go on."""
 from __future__ import annotations
 
@@ -47,6 +47,9 @@ class Turns(NamedTuple):
 
 class PythonStatements(SizeLoops):
     """The statements of a function."""
+
+    def result(self, function: ast.FunctionDef | ast.Lambda) -> Any:
+        return self.value(function.body) if isinstance(function, ast.Lambda) else self.run([*reversed(function.body)])
 
     def run(self, todo: list[Any]) -> Any:
         """Do what is to be done, the last of the list first; gives what is returned."""
@@ -213,7 +216,7 @@ class PythonStatements(SizeLoops):
 
     def own(self, target: ast.expr, name: str) -> None:
         """AdError where an element is assigned of what may have another name, too."""
-        if name in self.shared:
+        if name in self.shared and not self.by_reference:
             raise self.fault(f"'{name}' may be the same array as another name",
                              f"make it one of its own: {name} = {name}.copy()", target)
 

@@ -6,14 +6,14 @@ sum or an operation on matrices. A number is an array without dimensions.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from adcli.lang.ir.affine import Affine, affine
+from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.errors import Span
-from adcli.lang.tree.nodes import Node, Op, Token
-from adcli.readers.draft import Ref, Variable, Whole, number
+from adcli.lang.tree.nodes import Call, Node, Op, Token
+from adcli.readers.draft import Ref, Variable, Whole, number, put_in
 
 Shape = Sequence[Affine]
 """Extents, or subscripts."""
@@ -183,3 +183,35 @@ def loose_of(arrays: Iterable[Array]) -> Loose:
 def is_true(value: Any) -> bool:
     """True for an argument that is known to be true."""
     return isinstance(value, Array) and bool(value.known)
+
+
+def with_leaves(node: Node, leaf: Callable[[Node], Node]) -> Node:
+    """An expression with other leaves."""
+    if isinstance(node, Op | Call):
+        return type(node)(node.name, [with_leaves(a, leaf) for a in node.args], node.start, node.end)
+    return leaf(node)
+
+
+def replaced_in(node: Node, by: Mapping[Index | str, Affine]) -> Node:
+    """An expression with some of its indices replaced."""
+    def leaf(node: Node) -> Node:
+        if isinstance(node, Ref) and node.subscripts is not None:
+            return Ref(node.variable, node.span, [put_in(x, by) for x in node.subscripts])
+        return Whole(put_in(node.value, by), node.span) if isinstance(node, Whole) else node
+    return with_leaves(node, leaf)
+
+
+def at_turn(node: Node, t: Index, value: Affine) -> Node:
+    """An expression in another turn."""
+    return replaced_in(node, {t: value})
+
+
+def every_turn(t: Index, extent: Affine, a: Array) -> Array:
+    """The values of all turns, one behind another."""
+    return Array((extent, *a.shape), lambda at: at_turn(a.element(at[1:]), t, at[0]), loose=a.loose)
+
+
+def in_turn(a: Array, by: Mapping[Index | str, Affine]) -> Array:
+    """A value with some of its indices replaced."""
+    element = a.element
+    return Array(a.shape, lambda at: replaced_in(element(at), by), a.truth, None if a.whole is None else put_in(a.whole, by))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from adcli.lang.ir.affine import Affine, Floor, Index, Modulo, Product, affine, substituted
 from adcli.lang.ir.errors import Source, Span
@@ -137,8 +137,7 @@ def flat(lines: Iterable[DraftLine | DraftLoop]) -> list[DraftLine]:
     return [x for each in lines for x in each.lines]
 
 
-@dataclass(slots=True, eq=False, repr=False, match_args=False)
-class DraftFunction:
+class DraftFunction(NamedTuple):
     """A function of numbers: its value, or lines and the results among their targets."""
 
     name: str
@@ -149,8 +148,7 @@ class DraftFunction:
     span: Span
 
 
-@dataclass(slots=True, eq=False, repr=False, match_args=False)
-class DraftInput:
+class DraftInput(NamedTuple):
     """An input with its default; a fixed one has its only value as its range."""
 
     variable: Variable
