@@ -4,6 +4,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NoReturn
 
 from adcli.from_c.frame import CStatements
@@ -213,11 +214,8 @@ class CProgram(PythonProgram):
 
     def read(self, size: str) -> bool:
         """True if a size stands anywhere in the lines."""
-        for line in flat(self.draft.lines):
-            written = (x for t in leaves(*line.values) for x in sums(t))
-            if any(size in atoms(x) for x in (*written, *(b for r in line.ranges.values() for b in r))):
-                return True
-        return any(size in atoms(x) for each in self.draft.lines if isinstance(each, DraftLoop) for x in (each.low, each.high))
+        return any(size in atoms(x) for line, around in turns(self.draft.lines, {}) for x in chain(
+            *map(sums, leaves(*line.values)), *around.values(), *line.ranges.values()))
 
     def stored(self, base: Array, at: Affine, box: Mapping[Index, Range]) -> bool:
         """Keep in mind up to where an array is stored into, if nobody has said how long it is."""
@@ -231,16 +229,13 @@ class CProgram(PythonProgram):
 
     def learn_extents(self) -> None:
         """Extents that nobody declares are those of the subscripts."""
-        wanted: dict[Variable, list[tuple[int, str]]] = {}
-        for v, d, key in self.unknown():
-            wanted.setdefault(v, []).append((d, key))
-        for line, ranges in turns(self.draft.lines, {}):
-            box = {i: (low, high - 1) for i, (low, high) in {**ranges, **line.ranges}.items()}
-            stored = [(v, line.subscripts) for v in line.targets]
-            for v, at in (*stored, *((t.variable, t.subscripts) for t in leaves(*line.values) if isinstance(t, Ref))):
-                for d, key in wanted.get(v, ()):
-                    if at:
-                        self.need(key, bounds(at[d], box)[1] + 1)
+        for line, around in turns(self.draft.lines, {}):
+            box = {i: (low, high - 1) for i, (low, high) in {**around, **line.ranges}.items()}
+            reads = [(t.variable, t.subscripts) for t in leaves(*line.values) if isinstance(t, Ref)]
+            for v, at in (*((v, line.subscripts) for v in line.targets), *reads):
+                for x, extent in zip(at or (), v.shape, strict=False):
+                    if (key := unsaid([extent])) is not None:
+                        self.need(key, bounds(x, box)[1] + 1)
         self.learn(whole=True)
         for unknown in filter(None, (unsaid(v.shape) for _, v in self.draft.outputs)):
             name = unknown.partition(".")[0]
@@ -255,14 +250,6 @@ class CProgram(PythonProgram):
         if new:
             self.facts.sizes.update(new)
             raise Again
-
-    def unknown(self) -> Iterator[tuple[Variable, int, str]]:
-        """The dimensions of variables along which the extent is not known, with its name."""
-        every = [i.variable for i in self.draft.inputs] + [t for line in flat(self.draft.lines) for t in line.targets]
-        for v in dict.fromkeys(every):
-            for d, x in enumerate(v.shape):
-                if (key := unsaid([x])) is not None:
-                    yield v, d, key
 
     def comments(self) -> list[tuple[int, str]]:
         first, last = self.node.body[0].lineno, self.node.end_lineno or self.node.lineno

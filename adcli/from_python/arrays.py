@@ -269,19 +269,18 @@ class Arrays(PythonArithmetic):
         """sum, prod, max, min or logsumexp of all elements, or along an axis."""
         a = self.ranked(a, 1)
         over = self.axes(a, axis)
-        if a.items is not None and 0 in over:
-            parts = a.items if len(over) == 1 else [self.reduction(name, p, Several([
-                self.whole(affine(d - 1)) for d in over if d])) for p in a.items]
-            found = self.folded(name, parts)
-        elif a.items is not None:
-            found = stacked([self.reduction(name, p, Several([self.whole(affine(d - 1)) for d in over]))
-                             for p in a.items])
-        else:
-            found = self.contracted(SYMBOLS[name], [a], [range(len(a.shape))], [d for d in range(len(a.shape)) if d not in over])
+        found = self.over_axes(name, a, over)
         if not keep:
             return found
         kept = [None if d in over else (ZERO, x, 1) for d, x in enumerate(a.shape)]
         return self.sliced(self.one_array(found), kept)
+
+    def over_axes(self, name: str, a: Array, over: Sequence[int]) -> Array:
+        if a.items is None:
+            return self.contracted(SYMBOLS[name], [a], [range(len(a.shape))], [d for d in range(len(a.shape)) if d not in over])
+        inner = [d - 1 for d in over if d]
+        parts = [self.over_axes(name, p, inner) for p in a.items] if inner else a.items
+        return self.folded(name, parts) if 0 in over else stacked(parts)
 
     def folded(self, name: str, parts: Sequence[Array]) -> Array:
         """Parts that are written out, put together one after another."""

@@ -112,7 +112,7 @@ class PythonCalls(MatrixFunctions):
         nodes = [a.element(()) for a in args]
         loose = loose_of(args)
         if f.value is not None:
-            return scalar(Call(f.name, nodes, *span), is_truth(f.value), loose)
+            return scalar(Call(f.name, nodes, *span), isinstance(f.value, Op) and f.value.name in TRUTHS, loose)
         targets = [Variable("" if len(f.results) == 1 else v.hint) for v in f.results]
         if len(targets) == 1:
             return scalar(Call(f.name, nodes, *span), False, loose)
@@ -212,10 +212,6 @@ def parameters(a: ast.arguments) -> list[tuple[ast.arg, ast.expr | None]]:
     positional = [*a.posonlyargs, *a.args]
     defaults = [None] * (len(positional) - len(a.defaults)) + list(a.defaults)
     return [*zip(positional, defaults, strict=True), *zip(a.kwonlyargs, a.kw_defaults, strict=True)]
-
-
-def is_truth(node: Node) -> bool:
-    return isinstance(node, Op) and node.name in TRUTHS
 
 
 def replaced(text: str, params: Sequence[Variable], span: tuple[int, int]) -> Node:

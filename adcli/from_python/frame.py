@@ -25,10 +25,9 @@ from adcli.from_python.values import (
     whole,
 )
 from adcli.lang.ir.affine import Affine, Index, affine
-from adcli.lang.ir.errors import AdError, Span
+from adcli.lang.ir.errors import Span
 from adcli.lang.tree.nodes import Call, Node, Op, postorder
 from adcli.readers.draft import DraftLine, DraftLoop, Range, Ref, Variable
-from adcli.readers.origin import Result
 
 ZERO = Affine()
 TRUTHS = frozenset(("lt", "le", "gt", "ge", "eq", "ne", "and", "or", "not"))
@@ -49,6 +48,7 @@ class PythonFrame(ABC):
         self.conditional, self.library = False, ""
         self.closed = False   # in a function of the program, which sees no values but its own
         self.shared: set[str] = set()
+        self.at, self.fault, self.equal = reading.at, reading.fault, reading.equal
 
     def beside(self, values: dict[str, Any], **changes: Any) -> Self:
         """A frame like this one with other values, whose lines follow those of this one."""
@@ -65,22 +65,10 @@ class PythonFrame(ABC):
         """The place of the part that is being read."""
         return self.reading.here
 
-    def at(self, node: ast.AST, work: Callable[..., Result], *args: Any) -> Result:
-        """The result of work on a part, whose place its errors and lines have."""
-        return self.reading.at(node, work, *args)
-
-    def fault(self, message: str, help: str | None = None, node: ast.AST | None = None) -> AdError:
-        """The error for what cannot be read, at its place, with what could."""
-        return self.reading.fault(message, help, node)
-
     def argument_nodes(self) -> Iterator[ast.AST]:
         """The arguments of the call that is being read, and the call for those that have none of their own."""
         call = self.reading.part
         return chain(call.args, repeat(call))
-
-    def equal(self, x: Affine, y: Affine) -> None:
-        """Take two extents for equal from now on."""
-        self.reading.equal(x, y)
 
     def fit(self, one: Shape, other: Shape) -> None:
         """Take the extents of two arrays for equal."""

@@ -9,7 +9,7 @@ from tokenize import COMMENT, generate_tokens
 from typing import Any
 
 from adcli.from_python.calls import TAKEN, WRITTEN, parameters, replaced
-from adcli.from_python.reading import Advice, Facts, PythonReading, names_in, parts_of, repeated, size_names
+from adcli.from_python.reading import Advice, Facts, PythonReading, names_in, parts_of, repeated
 from adcli.from_python.statements import PythonStatements
 from adcli.from_python.values import Absent, Array, Defined, KnownDict, LibraryName, Several, imported, known, of_variable
 from adcli.lang.ir.affine import Affine, affine, atoms
@@ -172,9 +172,10 @@ class PythonProgram(PythonFile):
         return written(self.draft, self.source, f"{self.source.name}:{self.node.name}", span, self.comments(), docs)
 
     def size_names(self, taken: set[str]) -> dict[str, str]:
-        """What the sizes of the inputs are called."""
-        keys = [a for i in self.draft.inputs for x in i.variable.shape for a in atoms(x) if isinstance(a, str)]
-        return size_names(list(dict.fromkeys(keys)), taken)
+        """Names of the sizes of the inputs: those of annotations, else N, M, K, …"""
+        keys = dict.fromkeys(a for i in self.draft.inputs for x in i.variable.shape for a in atoms(x) if isinstance(a, str))
+        free = (n for n in (*"NMKLPQRSTUV", *(f"N{i}" for i in range(1, 1000))) if n not in taken and n not in keys)
+        return {key: key if "." not in key and key not in taken else next(free) for key in keys}
 
     # Inputs.
 

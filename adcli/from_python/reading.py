@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeVar
 
-from adcli.lang.ir.affine import Affine, affine
+from adcli.lang.ir.affine import Affine, affine, text
 from adcli.lang.ir.errors import AdError, Source, Span
 from adcli.readers.draft import Draft, DraftFunction
 from adcli.readers.origin import PartReader
@@ -167,12 +167,8 @@ class PythonReading(PartReader, ABC):
             if isinstance(atom, str) and not any(a == atom for a, _ in other.terms):
                 self.facts.sizes[atom] = other
                 raise Again
-        raise self.fault(f"these have {self.told(x)} and {self.told(y)} elements",
+        raise self.fault(f"these have {text(x)} and {text(y)} elements",
                          "arrays of one shape go together, and numbers with any")
-
-    def told(self, x: Affine) -> str:
-        from adcli.lang.ir.affine import text
-        return text(x)
 
 
 def parts_of(kind: type[Part], *roots: ast.AST) -> list[Part]:
@@ -182,9 +178,3 @@ def parts_of(kind: type[Part], *roots: ast.AST) -> list[Part]:
 
 def names_in(*roots: ast.AST) -> set[str]:
     return {n.id for n in parts_of(ast.Name, *roots)}
-
-
-def size_names(keys: Sequence[str], taken: set[str]) -> dict[str, str]:
-    """Names for sizes: those of annotations, else N, M, K, …"""
-    free = (n for n in (*"NMKLPQRSTUV", *(f"N{i}" for i in range(1, 1000))) if n not in taken and n not in keys)
-    return {key: key if "." not in key and key not in taken else next(free) for key in keys}
