@@ -125,8 +125,8 @@ class PythonCalls(MatrixFunctions):
         library, _, name = path.rpartition(".")
         named = {SAME.get(k, k): v for k, v in named.items() if k not in IGNORED}
         written = WRITTEN.get(path) or WRITTEN.get(name)
-        if written is not None and library in WITH_ARRAYS and args:
-            return self.of_written(written, [self.as_array(args[0]), *args[1:]], named)
+        if written is not None and library in WITH_ARRAYS:
+            return self.of_written(written, [*map(self.as_array, args[:1]), *args[1:]], named)
         work: Callable[..., Any] | None = getattr(self, f"call_{name}", None)
         if work is not None and library in WITH_ARRAYS and (library == "builtins") >= (name in BUILTIN_ONLY):
             self.library = library

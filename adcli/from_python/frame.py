@@ -42,10 +42,10 @@ Make = Callable[[list[Node]], Node]
 class PythonFrame(ABC):
     """Names with their values, and the lines that are made. In an arm of an `if` a name makes a line only once it is read."""
 
-    def __init__(self, reading: PythonReading, values: dict[str, Any], lines: list[DraftLine | DraftLoop],
-                 arm: bool = False, steps: tuple[tuple[Index, Affine], ...] = ()) -> None:
-        self.reading, self.values, self.lines, self.arm, self.steps = reading, values, lines, arm, steps
-        self.conditional, self.library = False, ""
+    def __init__(self, reading: PythonReading, values: dict[str, Any], lines: list[DraftLine | DraftLoop]) -> None:
+        self.reading, self.values, self.lines = reading, values, lines
+        self.steps: tuple[tuple[Index, Affine], ...] = ()
+        self.arm, self.conditional, self.library = False, False, ""
         self.closed = False   # in a function of the program, which sees no values but its own
         self.shared: set[str] = set()
         self.at, self.fault, self.equal = reading.at, reading.fault, reading.equal

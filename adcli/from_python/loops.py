@@ -47,7 +47,7 @@ class SizeLoops(PythonCalls):
         again = [n for n, v in arrays.items() if n in same and v.shape and v.items is None and (
             v.opened is None or v.opened.depth == len(self.steps))]
         writes = [n for n in arrays if n not in again and self.open(n, s)]
-        frame = self.turn(t, over.extent)
+        frame: Any = self.turn(t, over.extent)
         frame.unpack(s.target, (over.rising or over.item)(affine(t)), quiet=True)
         sums = {n: kind for n in arrays if n not in counters and (kind := only_added(n, s.body))}
         others = [n for n in arrays if n not in (*sums, *writes, *counters)]

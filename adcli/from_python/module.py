@@ -186,6 +186,8 @@ class PythonProgram(PythonFile):
             if isinstance(value, Array | Several):
                 raise self.fault("the default of an array cannot be read", "leave it out, and give it with the point", default)
             return value   # None, or a text: no input
+        if "loat" in annotation(p):
+            self.real.add(name)
         number_given = value.constant if isinstance(value, Array) else None
         self.inputs[name] = number_given
         shape = self.shape(p)

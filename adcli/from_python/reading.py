@@ -87,6 +87,7 @@ class PythonReading(PartReader, ABC):
         self.count = 0
         self.inputs: dict[str, object] = {}
         self.top_inputs: set[str] = set()
+        self.real: set[str] = set()   # those that are annotated as real numbers
         self.array_library = "numpy"
 
     def offset(self, line: int, column: int) -> int:
@@ -142,8 +143,8 @@ class PythonReading(PartReader, ABC):
         raise Again
 
     def learn_whole(self, name: str) -> None:
-        """An array is one of whole numbers, since its elements are subscripts."""
-        if name not in self.facts.whole:
+        """An array is one of whole numbers, since its elements are subscripts, unless its annotation says otherwise."""
+        if name not in self.facts.whole | self.real:
             self.facts.whole.add(name)
             raise Again
 

@@ -237,3 +237,11 @@ def list_of_two(x: "Float[Array, 'n']"):
         out.append(v)
         out.append(2 * v)
     return sum(out)
+
+
+def real_numbers_as_subscripts(x: "Float[Array, 'n']"):
+    return x[x[0]]
+
+
+def mean_of_some(x: "Float[Array, 'n']"):
+    return np.mean(x, where=x > 0)
