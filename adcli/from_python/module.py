@@ -268,9 +268,10 @@ class PythonProgram(PythonFile):
 
     def comments(self) -> list[tuple[int, str]]:
         """The comments of the function with their lines."""
-        lines = range(self.node.body[0].lineno, (self.node.end_lineno or self.node.lineno) + 1)
-        tokens = generate_tokens(StringIO(self.source.text).readline)
-        return [(t.start[0], t.string.rstrip()) for t in tokens if t.type == COMMENT and t.start[0] in lines]
+        before, first = self.node.lineno - 1, self.node.body[0].lineno
+        tokens = generate_tokens(StringIO("\n".join(self.lines[before:self.node.end_lineno])).readline)
+        found = [(t.start[0] + before, t.string.rstrip()) for t in tokens if t.type == COMMENT]
+        return [(line, text) for line, text in found if line >= first]
 
 
 def annotation(p: ast.arg) -> str:

@@ -82,6 +82,7 @@ class PythonReading(PartReader, ABC):
     def __init__(self, source: Source, tree: ast.Module, facts: Facts) -> None:
         self.source, self.tree, self.facts = source, tree, facts
         self.draft = Draft()
+        self.spans: dict[ast.AST, Span] = {}
         self.lines = source.text.split("\n")
         self.depth = 0   # of calls of functions of the file inside of one another
         self.count = 0
@@ -103,7 +104,9 @@ class PythonReading(PartReader, ABC):
     @property
     def here(self) -> Span:
         """The place of the part that is being read."""
-        return self.span(self.part)
+        if self.part not in self.spans:
+            self.spans[self.part] = self.span(self.part)
+        return self.spans[self.part]
 
     def fault(self, message: str, help: str | None = None, node: ast.AST | None = None) -> AdError:
         """The error for what cannot be read, at its place, with what could."""

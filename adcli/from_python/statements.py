@@ -10,7 +10,7 @@ from adcli.from_python.arrays import SUBSCRIPT
 from adcli.from_python.expressions import subscripts_of
 from adcli.from_python.frame import ZERO
 from adcli.from_python.loops import SizeLoops, name_of
-from adcli.from_python.reading import Advice, names_in, parts_of
+from adcli.from_python.reading import Advice, names_in
 from adcli.from_python.values import (
     Absent,
     Array,
@@ -144,22 +144,22 @@ class PythonStatements(SizeLoops):
 
     def loop(self, s: ast.For, todo: list[Any]) -> None:
         """A loop as one of the language, or written out: each turn is done before what follows."""
-        over, left_early = self.value(s.iter), leaving(body := guarded(s.body)) or returns(body)
-        guarded_loop = ast.copy_location(ast.For(s.target, s.iter, body, []), s)
+        over = self.value(s.iter)
         size = self.at(s.iter, self.turns, over)
+        as_one = ast.copy_location(ast.For(s.target, s.iter, guarded(s.body), []), s)
         if size is not None:
-            if left_early:
+            if left_early(as_one.body):
                 raise self.fault("a loop over a size cannot be left early", Advice.KEEP)
             self.share(s.target, None, None)
-            self.over_size(guarded_loop, size)
-        elif left_early or not isinstance(over, PythonRange) or not self.many(over, guarded_loop):
+            self.over_size(as_one, size)
+        elif not isinstance(over, PythonRange) or not self.many(over, as_one):
             todo.append(Turns(s, self.at(s.iter, self.each_of, over)))
 
     def many(self, over: PythonRange, s: ast.For) -> bool:
         """Try a loop of many turns as one of the language; False where it has to be written out."""
         low, high = over.low.number, over.high.number
         turns = 0 if low is None or high is None or over.step.number is None else len(range(low, high, over.step.number))
-        if turns < FEW_TURNS:
+        if turns < FEW_TURNS or left_early(s.body):
             return False
         values, lines = dict(self.values), list(self.lines)
         try:
@@ -337,7 +337,11 @@ def leaving(body: Sequence[ast.stmt]) -> bool:
 
 
 def returns(body: Sequence[ast.stmt]) -> bool:
-    return bool(parts_of(ast.Return, *body) or parts_of(ast.Raise, *body))
+    return any(isinstance(n, ast.Return | ast.Raise) for s in body for n in ast.walk(s))
+
+
+def left_early(body: Sequence[ast.stmt]) -> bool:
+    return leaving(body) or returns(body)
 
 
 NAMES = {"With": "with", "Try": "try", "ClassDef": "class", "Delete": "del", "Nonlocal": "nonlocal", "Global": "global",
