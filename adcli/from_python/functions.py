@@ -7,18 +7,7 @@ from typing import Any
 
 from adcli.from_python.expressions import Expressions
 from adcli.from_python.frame import ZERO
-from adcli.from_python.values import (
-    Absent,
-    Array,
-    Indexed,
-    KnownDict,
-    PythonRange,
-    Several,
-    is_true,
-    scalar,
-    stacked,
-    whole,
-)
+from adcli.from_python.values import Absent, Array, Indexed, KnownDict, PythonRange, Several, is_true, scalar, stacked, whole
 from adcli.lang.ir.affine import affine, product
 from adcli.lang.tree.nodes import Call
 

@@ -11,17 +11,7 @@ from adcli.from_python.expressions import subscripts_of
 from adcli.from_python.frame import ZERO
 from adcli.from_python.loops import SizeLoops, name_of
 from adcli.from_python.reading import Advice, names_in
-from adcli.from_python.values import (
-    Absent,
-    Array,
-    Defined,
-    Indexed,
-    KnownDict,
-    PythonRange,
-    Several,
-    imported,
-    stacked,
-)
+from adcli.from_python.values import Absent, Array, Defined, Indexed, KnownDict, PythonRange, Several, imported, stacked
 from adcli.lang.ir.affine import Affine, affine, product
 from adcli.lang.ir.errors import AdError
 from adcli.readers.draft import Ref, leaves
