@@ -36,7 +36,7 @@ LONG_AT_A_POINT = 50_000
 BOX_PRECISION = 80
 """Working precision over a box."""
 MOST_OPERATIONS = 120_000
-"""Operations that the bisection of a box may take."""
+"""Operations that the bisection of a box may take, of which slow ones count as many."""
 MOST_SUB_BOXES = 1000
 UNBOUNDED_TRIES = 40
 """Bisections for the sake of an infinite bound, which may be the truth."""
@@ -150,6 +150,12 @@ def interval_values(program: Program, box: InputBox) -> ValuesAt:
     """The interval of every value of the program."""
     from adcli.lang.enclosures.interval_arithmetic import interval_arithmetic
     return every_value(program, {name: _interval(*ends) for name, ends in box.items()}, interval_arithmetic())
+
+
+def operations(program: Program) -> int:
+    """The number of operations, where one that takes as long as many counts as these."""
+    from adcli.lang.enclosures.special_intervals import SLOW
+    return sum(SLOW.get(e.op.name, 1) for e in program.equations)
 
 
 def results(program: Program, values: Mapping[Any, Any]) -> list[Any]:
@@ -272,6 +278,7 @@ class Bisection:
         self.program, self.box, self.most = program, dict(box), most
         self.moving = [name for name, (lo, hi) in box.items() if lo < hi]
         self.slopes = self._slopes()
+        self.operations, self.slope_operations = (0 if p is None else operations(p) for p in (program, self.slopes))
         self.inner: list[FloatBounds | None] = [None] * len(program.results)
         self.gaps = [False] * len(program.results)
         """True if a result certainly has no value at some point."""
@@ -297,7 +304,7 @@ class Bisection:
         if not self.values:
             self.values = values
         found = results(self.program, values)
-        self.work += len(self.program.equations)
+        self.work += self.operations
         middle = {n: (m, m) if (m := _middle(lo, hi)) is not None else (lo, lo) for n, (lo, hi) in box.items()}
         centre = self.sample(middle)
         slopes = self._partials(box)
@@ -314,7 +321,7 @@ class Bisection:
         if self.slopes is None:
             return None
         values = interval_values(self.slopes, box)
-        self.work += len(self.slopes.equations)
+        self.work += self.slope_operations
         by_name = dict(zip([r.name for r in self.slopes.results], results(self.slopes, values), strict=True))
         table = {(r.of, r.wrt[0]): by_name[r.name] for r in self.slopes.results if r.wrt}
         return [[table[f"r{i}", n] for n in self.moving] for i in range(len(self.program.results))]
@@ -338,7 +345,7 @@ class Bisection:
     def sample(self, at: InputBox) -> list[Any]:
         """The results at a point of the box, which the inner bounds take in."""
         found = results(self.program, interval_values(self.program, at))
-        self.work += len(self.program.equations)
+        self.work += self.operations
         for i, x in enumerate(found):
             self.gaps[i] |= x.valueless
             if _sound(x):

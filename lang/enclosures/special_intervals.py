@@ -51,8 +51,8 @@ def corners(f: Callable[..., Any], signs: tuple[int, ...], pole: Interval = UNDE
     return bounds
 
 
-PIECES = 1000
-"""Balls that a wide interval is cut into."""
+PIECES, PER_UNIT = 1000, 32
+"""Balls that a wide interval is cut into, and those for a unit of its width."""
 
 
 def on_balls(f: Callable[[Any], Any]) -> IntervalFunction:
@@ -62,8 +62,9 @@ def on_balls(f: Callable[[Any], Any]) -> IntervalFunction:
             return UNDEFINED
         if x.lo is x.hi:
             return enclosed(f(x.lo))
-        step = (x.hi - x.lo) / PIECES
-        cuts = [x.lo + k * step for k in range(PIECES)] + [x.hi]
+        pieces = 1 + int(min(PIECES, PER_UNIT * float(x.hi - x.lo)))
+        step = (x.hi - x.lo) / pieces
+        cuts = [x.lo + k * step for k in range(pieces)] + [x.hi]
         found = [enclosed(f(a.union(b))) for a, b in pairwise(cuts)]
         return UNDEFINED if UNDEFINED in found else reduce(hull, found)
     return bounds
@@ -380,3 +381,5 @@ for _name, _place in (("inc_beta", beta.at), ("inc_beta_logit", beta.at_log_odds
     _partials = partial(beta.derivative, _place)
     SPECIAL |= {_name: _partials(0, 0), f"d{_name}": with_orders(_partials, (3, 4)),
                 f"{_name}_density": with_orders(_partials, (3, 4, 5))}
+SLOW = dict.fromkeys(("dgamma_p", *(name for name in SPECIAL if "bessel" in name or "inc_beta" in name)), 60)
+"""Sums over circles, which take as long as so many additions."""

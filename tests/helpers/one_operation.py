@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from adcli.lang.ir import Equation, Lit, Param, Primitive, Program, Result, Var
 from adcli.lang.ir.primitives import TABLE
-from session_seed import drawn, fewer
+from session_seed import drawn, fewer, part
 
 BESSEL = {"bessel_k", "bessel_ke", "log_bessel_k", "bessel_i", "bessel_ie", "log_bessel_i"}
 BETA = {name for name in TABLE if "inc_beta" in name}
@@ -58,16 +58,21 @@ def orders(name: str, each: Sequence[float]) -> list[tuple[float, ...]]:
 
 
 def samples(op: Primitive, n: int = 4, seed: int = 0) -> list[dict[str, float]]:
-    """Points inside the row's domain, away from kinks and steps."""
+    """Points inside the row's domain, away from kinks and steps; one or few for a costly row."""
     r = drawn("samples", op.name, seed)
     names = [p.name for p in program(op).params]
     domain = {f"{kind}{i}": bounds for i, bounds in enumerate(op.domain) for kind in "xc"}
-    return [{name: r.uniform(*domain.get(name, op.domain[-1])) for name in names} for _ in range(n)]
+    return [{name: r.uniform(*domain.get(name, op.domain[-1])) for name in names} for _ in range(number_of_points(op, n))]
 
 
 def number_of_points(op: Primitive, usual: int) -> int:
     """At most so many points for an operation: a sixteenth for a costly one. Another run draws others."""
     return fewer(usual, 16) if op.name in COSTLY else usual
+
+
+def few_costly(rows: Sequence[Primitive]) -> list[Primitive]:
+    """Rows without most of the costly ones, where each of these is a text of thousands of lines. Another run has others."""
+    return [*(op for op in rows if op.name not in COSTLY), *part([op for op in rows if op.name in COSTLY], 8)]
 
 
 def power_terms(x: float, y: float, m: float, n: float) -> float:

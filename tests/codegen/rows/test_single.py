@@ -24,14 +24,14 @@ from adcli.lang.operations.precision import SINGLE
 from back_ends import bits
 from multiple_precision import mpmath_arithmetic
 from native_programs import everything, long_program
-from one_operation import IN_DOUBLE, program, samples
+from one_operation import IN_DOUBLE, few_costly, program, samples
 from one_operation import REAL as EVERY
 from session_seed import drawn
 
 LANES = veclib.lanes(4)
 SPECIAL = [SINGLE.rounded(x) for x in
            (0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -3.0, 2.0 ** -149, -1e-30, 1e30, math.inf, -math.inf, math.nan)]
-REAL = [op for op in EVERY if op.name not in IN_DOUBLE]
+REAL = few_costly([op for op in EVERY if op.name not in IN_DOUBLE])
 EXACT = [op for op in REAL if op.ulps in (0.0, 0.5) and op.name not in ("fmod", "stop")]
 """Operations of which IEEE 754 says every bit."""
 ULPS, NEAR = 40, 1 / 16

@@ -20,7 +20,7 @@ from adcli.lang.lower.frontend import parse
 from adcli.lang.tree.notation import ATOM, COMPARISON, PRODUCT, SUM, TERNARY, UNARY
 from back_ends import same
 from native_programs import long_program
-from one_operation import REAL, program
+from one_operation import REAL, few_costly, program
 from script_programs import NODE, run_in_node
 from session_seed import drawn
 
@@ -51,7 +51,7 @@ def test_texts_of_sliders_are_numbers(size: int, tmp_path) -> None:
 
 @pytest.mark.parametrize("made", [javascript.module, python.module], ids=["js", "python"])
 def test_a_module_has_the_functions_that_it_calls(made) -> None:
-    for op in REAL:
+    for op in few_costly(REAL):
         text = made(gradient(program(op)), "f")
         defined = re.findall(r"^(?:export )?(?:function|def) (\w+)|^(_\w+) = ", text, re.M)
         for name in ("".join(pair) for pair in defined):

@@ -7,6 +7,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.printing.printer import print_program
 from laws import check_round_trip
+from session_seed import half
 
 from adcli import compile
 
@@ -164,13 +165,16 @@ def test_a_fault_of_a_call_is_told_at_its_place(text: str, said: str) -> None:
     assert said in str(raised.value)
 
 
-def test_a_function_is_one_in_the_text_of_derivatives() -> None:
+@pytest.mark.parametrize(("verbs", "lines", "functions"), half([
+    ([], 32, 1), (["jvp"], 62, 2), (["grad"], 120, 3), (["vjp", "jvp"], 260, 5)]))
+def test_a_function_is_one_in_the_text_of_derivatives(verbs: list[str], lines: int, functions: int) -> None:
     """A step of Runge and Kutta: short texts, with a function for each direction, that read back to what the derivatives are."""
-    found = compile(KEPT)
-    for derived, lines, functions in ((found, 32, 1), (found.jvp(), 62, 2), (found.grad(), 120, 3), (found.vjp().jvp(), 260, 5)):
-        text = derived.text()
-        again = compile(text)
-        assert text.count("\n") < lines and text.count("def f") >= functions
-        assert again.text("anf") == derived.text("anf")
-        assert functions > 2 or again.text() == text
-        assert functions != 3 or "(t)) = f_adjoint(" in text
+    derived = compile(KEPT)
+    for verb in verbs:
+        derived = getattr(derived, verb)()
+    text = derived.text()
+    again = compile(text)
+    assert text.count("\n") < lines and text.count("def f") >= functions
+    assert again.text("anf") == derived.text("anf")
+    assert functions > 2 or again.text() == text
+    assert functions != 3 or "(t)) = f_adjoint(" in text

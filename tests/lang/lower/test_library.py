@@ -16,6 +16,7 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.lower.frontend import parse
 from adcli.lang.lower.library import prelude
 from back_ends import values
+from session_seed import half, part
 
 import adcli
 
@@ -71,7 +72,7 @@ FUNCTIONS = {
 def test_values_and_derivatives(name: str) -> None:
     """Relative to the derivative, beside what a rounding of the argument changes in it. Differences are taken over 1e-45."""
     truth, r = FUNCTIONS[name], random.Random(name)
-    at = [truth.drawn(r) for _ in range(POINTS)]
+    at = part([truth.drawn(r) for _ in range(POINTS)], 4)
     names = [f"x{k}" for k in range(len(at[0]))]
     program = parse(f"v = {name}({', '.join(names)})\n")
     for k, x in enumerate(names):
@@ -93,7 +94,8 @@ LOOSER = {("voigt", 1, 3): 50, ("inc_beta", 0, 3): 2, ("inc_beta", 1, 3): 2}
 """Factors of ROUNDINGS, of functions by the number of an argument and the order, as help says."""
 
 
-@pytest.mark.parametrize(("name", "k"), [(name, k) for name, points in STORED.items() for k in range(len(points[0]["by"]))])
+@pytest.mark.parametrize(("name", "k"), half([
+    (name, k) for name, points in STORED.items() for k in range(len(points[0]["by"]))]))
 def test_special_functions_against_stored_values(name: str, k: int) -> None:
     """As above, of values that `tests/tools/make_special_values.py` has made; beside a zero of one by a shape,
     relative to the derivative before over the width of the distribution, or of a logarithm to that alone."""
