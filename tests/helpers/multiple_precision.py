@@ -32,7 +32,7 @@ def by_arb(f: Callable[..., Any], at: Sequence[Any], orders: Sequence[int], plai
     before, ctx.prec = ctx.prec, (total + 3) * (mp.prec + 40) + 400
     try:
         exact = [of_arb(z) for z in at]
-        steps = [(min(arb(1), abs(z)) if z else arb(1)) * arb(2) ** (-mp.prec - 20) for z in exact]
+        steps = [(min(arb(1), abs(z)) if z != 0 else arb(1)) * arb(2) ** (-mp.prec - 20) for z in exact]
         for _ in range(3):
             value = arb(0)
             for k in itertools.product(*(range(m + 1) for m in orders)):
