@@ -20,7 +20,7 @@ from adcli.lang.lower.frontend import parse
 from adcli.lang.operations.rule_programs import map_rule
 from back_ends import same
 from multiple_precision import mpmath_arithmetic
-from one_operation import REAL, SPECIAL, SUMS, program, samples
+from one_operation import COSTLY, REAL, SPECIAL, number_of_points, program, samples
 from session_seed import drawn
 
 NUMPY = numpy_arithmetic()
@@ -68,7 +68,7 @@ def test_a_value_is_a_number_exactly_where_the_row_says(op):
     condition = parse(f"v = {op.defined} ? 1 : 0") if op.defined else None
     numbers = [x for x in SPECIAL if math.isfinite(x)]
     points = list(itertools.product(*[range(4) if n in whole else numbers for n in names]))
-    most = 100 if op.name in SUMS else len(points)
+    most = number_of_points(op, 500) if op.name in COSTLY else len(points)
     for args in drawn("defined", op.name).sample(points, most) if most < len(points) else points:
         at = dict(zip(names, map(float, args), strict=True))
         inside = condition is None or evaluate(condition, {p.name: at[p.name] for p in condition.params}, FLOAT)["v"] == 1
