@@ -182,7 +182,9 @@ class LogDensity:
         return -math.inf if math.isnan(found) else float(found)
 
     def _vector(self, u: Any, several: bool = False) -> Vector:
-        x = real_array("the vector", u)
+        return self._of_this_length(real_array("the vector", u), several)
+
+    def _of_this_length(self, x: Any, several: bool) -> Any:
         if x.shape[-1:] != (self.dim,) or (len(x.shape) > 1 and not several):
             raise AdError(f"the vector has shape {x.shape}, and the density {plural(self.dim, 'component')}",
                           help=f"its shape is ({self.dim},), and `names` are its components")
@@ -223,6 +225,8 @@ class LogDensity:
                 [gradient for _, gradient in found], u.dtype).reshape(u.shape)
 
         def both(u: Any) -> Any:
+            u = self._of_this_length(jax.numpy.asarray(u), True)
+            u = u.astype(jax.numpy.promote_types(u.dtype, "float32"))   # whole numbers have no gradient
             kinds = jax.ShapeDtypeStruct(u.shape[:-1], u.dtype), jax.ShapeDtypeStruct(u.shape, u.dtype)
             return jax.pure_callback(computed, kinds, u, vmap_method="expand_dims")
 

@@ -189,6 +189,9 @@ def test_blackjax_draws_a_simplex_and_an_ordered_vector() -> None:
     found = d.unpack(draws)
     np.testing.assert_allclose(found["p"].mean(0), (n + 1) / (n + 1).sum(), atol=0.03)   # of Dirichlet's distribution
     np.testing.assert_allclose(found["c"].mean(0), np.array([-1.5, 0, 1.5]) / math.sqrt(math.pi), atol=0.12)   # order statistics
+    assert density(np.zeros(d.dim, int)) == pytest.approx(d.value(np.zeros(d.dim)), rel=1e-6)   # not a whole number
+    with pytest.raises(AdError, match="the vector has shape"):
+        jax.jit(density)(jax.numpy.zeros(3))
     both = jax.vmap(jax.value_and_grad(density))(draws[-3:])
     for u, value, gradient in zip(draws[-3:], *both, strict=True):
         assert value == pytest.approx(d(u)[0], rel=1e-6) and gradient == pytest.approx(d(u)[1], rel=1e-5, abs=1e-5)
