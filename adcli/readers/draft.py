@@ -390,7 +390,7 @@ class DraftTree:
             return Call(token.text, [self.affine(x, node.span, names) for x in node.subscripts], node.start,
                         node.end)
         if isinstance(node, Whole):
-            return self.affine(node.value, node.span, names)
+            return as_value(self.affine(node.value, node.span, names))
         if isinstance(node, Op | Call):
             return type(node)(node.name, [self.node(a, names) for a in node.args], node.start, node.end)
         return node
@@ -424,6 +424,14 @@ class DraftTree:
         else:
             inner = Token("NAME", names[atom] if isinstance(atom, Index) else self.draft.sizes.get(str(atom), str(atom)), *span)
         return inner if c == 1 else Op("mul", [count, inner], *span)
+
+
+def as_value(node: Node) -> Node:
+    """A sum of indices and sizes outside of subscripts, where a remainder is a call."""
+    if not isinstance(node, Op):
+        return node
+    args = [as_value(a) for a in node.args]
+    return Call("mod", args, *node.span) if node.name == "rem" else Op(node.name, args, *node.span)
 
 
 def inferred(line: DraftLine, i: Index) -> bool:
