@@ -78,7 +78,7 @@ def compile(program: Any, name: str = "<text>", *, exact_order: bool = False,
     outputs are called f, f2, … or by the keys of a dictionary, or as an expression of SymPy;
     `name` stands for the file in messages, `exact_order`, `precision`, `checkpoint` and `fast_math` are as for `load`."""
     from adcli.lang.lower.frontend import parse
-    from adcli.lang.syntax.source import is_file_name
+    from adcli.lang.syntax.scan import is_file_name
     if type(program).__module__.partition(".")[0] == "sympy":
         from sympy import srepr
 

@@ -27,8 +27,7 @@ from adcli.lang.ir.names import Names, composed
 from adcli.lang.lower.frontend import parse
 from adcli.lang.operations.activity import with_outputs
 from adcli.numerics.least_squares import Residuals, Start
-from adcli.numerics.levenberg import LocalModel
-from adcli.numerics.linear import Vector
+from adcli.numerics.linear import LocalModel, Vector
 from adcli.numerics.losses import LOSSES, Loss, Matrix
 from adcli.task.derive import DerivedProgram, chosen
 from adcli.task.request import Request

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adcli.lang.ir.errors import AdError, Source, Span
-from adcli.lang.syntax.source import decode as decode_text
+from adcli.lang.syntax.scan import decode as decode_text
 
 SEGMENT = re.compile(r"^([COVLFSJGxdrbkK])(.*)$", re.MULTILINE)
 COUNTS = {2: ("variables, constraints and objectives", 3), 3: ("nonlinear rows", 2), 5: ("nonlinear variables", 2),

@@ -92,8 +92,7 @@ def own_source(program: str | None, expressions: tuple[str, ...], decode: Callab
 
 def expression_source(expressions: tuple[str, ...], equations: bool) -> Source:
     """The -e lines as one text; bare expressions, and `equations`, are named f, f2, … as far as these names are free."""
-    from adcli.lang.syntax.scan import is_bare_expression, scan
-    from adcli.lang.syntax.source import decode, is_file_name
+    from adcli.lang.syntax.scan import decode, is_bare_expression, is_file_name, scan
     if (file := next(filter(is_file_name, expressions), None)) is not None:
         raise AdError(f"-e takes the text of a program, and '{file}' is the name of a file",
                       help=f"write {quoted(file)} without -e")

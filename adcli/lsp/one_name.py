@@ -34,7 +34,7 @@ from adcli.lang.passes.pipeline import adjoint_program
 from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.simplify import prune
 from adcli.lang.syntax.parse import parse_tree
-from adcli.lang.syntax.source import normal
+from adcli.lang.syntax.scan import normal
 from adcli.lang.tree.nodes import (
     Assign,
     Broken,

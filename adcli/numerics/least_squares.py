@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adcli.lang.ir.errors import missing
-from adcli.numerics.levenberg import LocalModel, levenberg
-from adcli.numerics.linear import Normal, Vector, column_lengths, dense, entries, over
+from adcli.numerics.linear import LocalModel, Normal, Vector, column_lengths, dense, entries, levenberg, over
 from adcli.numerics.losses import EPS, Loss, Matrix, cost
 
 RANK = 1e-13

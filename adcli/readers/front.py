@@ -59,7 +59,7 @@ def by_suffix(path: str) -> str | None:
 
 def decoder(asked: AskedSource | None) -> Callable[[bytes, str], Source]:
     """The function that makes a text of the bytes of a file: that of its reader, if it has one."""
-    from adcli.lang.syntax.source import decode
+    from adcli.lang.syntax.scan import decode
     row = READERS[asked.language] if asked else None
     made: Callable[[bytes, str], Source] = import_module(f"adcli.{row.module}").decode if row and row.decodes else decode
     return made

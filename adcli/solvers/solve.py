@@ -15,8 +15,7 @@ import numpy as np
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.operations.activity import inputs_to_differentiate
-from adcli.numerics.levenberg import LocalModel, levenberg
-from adcli.numerics.linear import Square, Vector, entries, largest, manageable, over, quiet_scipy, scaled
+from adcli.numerics.linear import LocalModel, Square, Vector, entries, largest, levenberg, manageable, over, quiet_scipy, scaled
 from adcli.solvers.conditions import with_equations
 from adcli.solvers.functions import GIVEN_UP, VectorFunction
 from adcli.solvers.problem import SMALLEST_SCALE

@@ -21,7 +21,7 @@ from itertools import chain
 from typing import Any
 
 from adcli.lang.ir.errors import AdError, one_line
-from adcli.lang.syntax.source import other_encoding
+from adcli.lang.syntax.scan import other_encoding
 from adcli.output import remote
 from adcli.output.standard import NamedFile, standard_input
 

@@ -11,8 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.codegen.machine import cache
-from adcli.codegen.machine.kernel import EntryPoint, Kernel, NoExecutableMemory
-from adcli.codegen.machine.tape import Tape, unpacked
+from adcli.codegen.machine.kernel import EntryPoint, Kernel, NoExecutableMemory, Tape, unpacked
 from adcli.codegen.rows.compiled import kept, linked
 from adcli.lang.ir import Param, Program, Values, Var
 from adcli.lang.ir.errors import AdError, Note

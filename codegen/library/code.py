@@ -20,7 +20,7 @@ from typing import Literal
 
 from adcli.codegen.emission import EmitOptions, commented
 from adcli.codegen.machine import veclib
-from adcli.codegen.rows import cross_compile, flushing, jit, llvm
+from adcli.codegen.rows import cross_compile, jit, llvm, platforms
 from adcli.codegen.rows.expand import expand, for_machine
 from adcli.codegen.rows.instructions import DEFINITIONS, Instructions
 from adcli.codegen.rows.platforms import EXTREMA, Platform, for_processor, platform
@@ -165,7 +165,7 @@ def flushed(options: EmitOptions) -> str:
     machine = machine_of(options)
     if not options.fast:
         return ""
-    return flushing.able(machine.architecture) if machine else flushing.here()
+    return platforms.able(machine.architecture) if machine else platforms.here()
 
 
 def prepared(program: Program, options: EmitOptions) -> Program:

@@ -52,7 +52,7 @@ from adcli.codegen.nests.recurrences import (
 from adcli.codegen.nests.row_sweeps import RowBlocks, RowSweep
 from adcli.codegen.nests.steps import ModuleStep, along_rows, crossing, divided, in_blocks
 from adcli.codegen.nests.stepwise import StepPart
-from adcli.codegen.rows.flushing import here
+from adcli.codegen.rows.platforms import here
 from adcli.codegen.schedules.schedule import Schedule, indices
 from adcli.codegen.schedules.search import schedules
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var

@@ -4,7 +4,7 @@
 
 It is called as a kernel (`llvm`), on the same columns: for each block of `lanes` rows it executes the instructions of the tape,
 each the line that `instructions` has for the operation, on vectors from slots and into a slot. `work` begins with the header of
-`adcli.codegen.machine.tape`; the slots follow, those of constants first.
+`adcli.codegen.machine.kernel`; the slots follow, those of constants first.
 """
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from array import array
 from itertools import count
 
 from adcli.codegen.machine import veclib
-from adcli.codegen.machine.kernel import EntryPoint
-from adcli.codegen.machine.tape import END, HEADER, RESULT, Tape, reals
+from adcli.codegen.machine.kernel import END, HEADER, RESULT, EntryPoint, Tape, reals
 from adcli.codegen.rows.instructions import DEFINITIONS, Instructions
 from adcli.codegen.rows.llvm import compile_length
 from adcli.lang.ir import Atom, Lit, Primitive, Program, Var

@@ -48,7 +48,7 @@ def kernel_texts(program: Program, lanes: int, library: Library, fast: bool = Fa
     `fast` its arithmetic is licensed, and numbers below the least normal one are 0."""
     from adcli.codegen.rows import llvm
     from adcli.codegen.rows.expand import expand
-    from adcli.codegen.rows.flushing import here
+    from adcli.codegen.rows.platforms import here
     program = expand(program, llvm.DEFINITIONS, loops=True)
     numbers = llvm.Numbers(fast, precision or llvm.DOUBLE, here() if fast else "")
     if supported() and (len(program.equations) > llvm.ONE_PART or not llvm.level(llvm.one_text_length(program))):

@@ -10,7 +10,7 @@ import struct
 
 from adcli.codegen.machine import veclib
 from adcli.codegen.rows.expand import expand
-from adcli.codegen.rows.flushing import FLUSHING, flushed
+from adcli.codegen.rows.platforms import FLUSHING, flushed
 from adcli.lang.ir import Atom, Lit, Primitive
 from adcli.lang.ir.primitives import max_, min_, select
 from adcli.lang.ir.table_sum import TableSum

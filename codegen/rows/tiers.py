@@ -14,8 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from adcli.codegen.machine import veclib
-from adcli.codegen.machine.kernel import COMPILING, EntryPoint, Kernel, NoExecutableMemory, Pointers
-from adcli.codegen.machine.tape import Tape, TapeKernel
+from adcli.codegen.machine.kernel import COMPILING, EntryPoint, Kernel, NoExecutableMemory, Pointers, Tape, TapeKernel
 from adcli.codegen.rows.compiled import compile_program, kept_or_made
 from adcli.codegen.rows.tier_up import TierUp
 from adcli.lang.ir.records import paused

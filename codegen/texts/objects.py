@@ -12,9 +12,9 @@ from functools import cache
 import numpy as np
 from adcli.codegen.machine.kernel import EntryPoint, Kernel
 from adcli.codegen.rows.compiled import same_for_all
-from adcli.codegen.texts.json_numbers import BAD, automaton, following_lines, whole_lines
 from adcli.codegen.texts.reading import ARGUMENTS, ENDS, NUMBER, ODD, ScannedRows, addresses, small_powers
 from adcli.codegen.texts.shortest import table
+from adcli.codegen.texts.writing import BAD, automaton, following_lines, whole_lines
 
 MEMBER = 3
 """Words for a member: the address of its numbers (0 where they are not wanted), and the address and the size of the piece of text

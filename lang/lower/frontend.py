@@ -13,8 +13,7 @@ from adcli.lang.ir.records import paused
 from adcli.lang.lower.library import prelude
 from adcli.lang.lower.program import MainScope, is_function
 from adcli.lang.syntax.parse import read
-from adcli.lang.syntax.scan import scan
-from adcli.lang.syntax.source import normal
+from adcli.lang.syntax.scan import normal, scan
 from adcli.lang.tree.nodes import (
     LIST,
     Assign,

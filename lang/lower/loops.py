@@ -15,8 +15,7 @@ from typing import NamedTuple, TypeVar
 from adcli.lang.expressions.desugar import Ending, flat
 from adcli.lang.expressions.reductions import Made, common_guards, first_place, kept_points
 from adcli.lang.expressions.scope import POISON, CallingScope, EquationScope
-from adcli.lang.expressions.subscripts import AffineReader
-from adcli.lang.expressions.uninitialised_reads import check_elements
+from adcli.lang.expressions.subscripts import AffineReader, check_elements
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, Index, affine, bounds, never_negative, text
 from adcli.lang.ir.errors import AdError

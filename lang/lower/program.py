@@ -19,8 +19,8 @@ from adcli.lang.ir import Atom, Param, Program, Result, Var
 from adcli.lang.ir.errors import MOST_FAULTS, AdError, Fix, nearest
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.problem import StatedProblem
+from adcli.lang.syntax.actions import read_line
 from adcli.lang.syntax.constants import CONSTANTS_ELSEWHERE, NAMED_CONSTANTS, evaluated
-from adcli.lang.syntax.lalr import read_line
 from adcli.lang.tree.nodes import (
     Assign,
     Broken,

@@ -13,7 +13,7 @@ from dataclasses import replace
 from adcli.lang.expressions.assignments import assignment, check_name
 from adcli.lang.expressions.desugar import apart, check_apart, written_out
 from adcli.lang.expressions.scope import POISON, CallingScope, CallShapes, Context, DryRun, EquationScope, node_name
-from adcli.lang.expressions.uninitialised_reads import check_elements
+from adcli.lang.expressions.subscripts import check_elements
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.ir.errors import AdError, Span

@@ -24,7 +24,7 @@ from adcli.lang.operations.recurrence import Recurrence
 from adcli.lang.printing.printer import writer_of
 from adcli.lang.printing.scalar_printer import ScalarWriter
 from adcli.lang.syntax.parse import read
-from adcli.lang.syntax.source import normal
+from adcli.lang.syntax.scan import normal
 from adcli.lang.tree.nodes import Call, Declare, DeclareOutputs, Def, For, Node, Statement, TensorAssign, Token, bare, names_in
 from adcli.lang.tree.notation import INDENT
 

@@ -4,6 +4,9 @@ What rules do for numbers that a value cannot be is needless then. Bounds hold i
 mathematics library computes: of functions only signs are claimed, ends near zero or the largest numbers are taken for these, and
 what is not strictly apart by more than rounding is not said to be. NaN is always possible. A declared range says nothing here: a
 program may be evaluated outside of it.
+
+Then the conditions under which values of a program matter. A value that only one arm of a `select` reads has no part in any result where the other arm is taken. There it may be anything, so
+that what computes it may assume the condition.
 """
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from adcli.lang.ir import Atom, Equation, Lit
+from adcli.lang.ir import Atom, Equation, Lit, Program
 from adcli.lang.ir.primitives import TABLE
 
 INF = math.inf
@@ -177,3 +180,29 @@ def limited(x: ValueRange, name: str, left: bool, y: ValueRange, truth: bool) ->
     low, high = (x.low, min(x.high, y.high)) if below else (max(x.low, y.low), x.high)
     zero = low <= 0 <= high and not (strict and (y.high <= 0 if below else y.low >= 0))
     return ValueRange(low, high, x.minus and zero)
+
+
+# ---------------------------------------------------------------- contexts
+
+SELECT = TABLE["select"]
+Context = frozenset[tuple[Atom, bool]]
+"""Conditions, each with its truth, that hold wherever a value matters."""
+ALWAYS: Context = frozenset()
+DEEPEST = 8
+"""Conditions of a context at most, so that time and memory are linear in chains of choices."""
+
+
+def contexts(program: Program) -> dict[Atom, Context]:
+    """The context of every value that a result needs, in one pass backwards."""
+    found: dict[Atom, Context] = {r.atom: ALWAYS for r in program.results}
+    for e in reversed(program.equations):
+        there = [found[o] for o in e.outs if o in found]
+        if not there:
+            continue
+        whole = there[0].intersection(*there[1:])
+        under = [whole] * len(e.args)
+        if e.op is SELECT and len(whole) < DEEPEST:
+            under[1:] = [whole | {(e.args[0], True)}, whole | {(e.args[0], False)}]
+        for a, context in zip(e.args, under, strict=True):
+            found[a] = found[a] & context if a in found else context
+    return found

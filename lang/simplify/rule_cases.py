@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from adcli.lang.evaluate import FLOAT
 from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Var
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.simplify.contexts import Context, contexts
+from adcli.lang.simplify.ranges import Context, contexts
 
 LONGEST = 2000
 """Equations of a program that is rewritten."""

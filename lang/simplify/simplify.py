@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING
 from adcli.lang.ir import Atom, Atoms, Equation, Lit, Primitive, Program, Var
 from adcli.lang.ir.primitives import INDEX_POWER, TABLE
 from adcli.lang.ir.rounded import Rounded, folded
-from adcli.lang.simplify.contexts import Context, contexts
-from adcli.lang.simplify.ranges import SMALLEST, Ranges, apart
+from adcli.lang.simplify.ranges import SMALLEST, Context, Ranges, apart, contexts
 
 if TYPE_CHECKING:
     from adcli.lang.simplify.nonzero_domains import Support

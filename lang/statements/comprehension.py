@@ -14,8 +14,7 @@ from dataclasses import replace
 from adcli.lang.expressions.assignments import check_name
 from adcli.lang.expressions.reductions import combination, compacted, first_place, updated
 from adcli.lang.expressions.scope import POISON, EquationScope
-from adcli.lang.expressions.subscripts import operands
-from adcli.lang.expressions.uninitialised_reads import check_elements
+from adcli.lang.expressions.subscripts import check_elements, operands
 from adcli.lang.ir import Atom, Equation, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, greatest, never_negative, substituted, text, weight
 from adcli.lang.ir.errors import AdError, Fix, Span, plural

@@ -5,7 +5,7 @@ import math
 
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.ir.names import listed
-from adcli.lang.syntax.source import normal
+from adcli.lang.syntax.scan import normal
 from adcli.lang.tree.nodes import Assign, Call, Node, Token, bare, postorder
 
 NAMED_CONSTANTS = {"pi": math.pi, "π": math.pi, "inf": math.inf, "nan": math.nan}

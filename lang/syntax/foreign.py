@@ -20,8 +20,8 @@ from adcli.lang.ir.errors import AdError, Fix, Source, plural
 from adcli.lang.ir.names import ACCESS, NAME, RESERVED, listed, look, sliced, words
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.primitives import TABLE as PRIMITIVES
+from adcli.lang.syntax.actions import Unexpected, read_tokens
 from adcli.lang.syntax.chain import level
-from adcli.lang.syntax.lalr import Unexpected, read_tokens
 from adcli.lang.syntax.scan import INVISIBLE, scan
 from adcli.lang.tree.nodes import ELEMENTS, INTEGERS, Assign, Token
 from adcli.lang.tree.notation import ATOM, OR, POWER, PRODUCT, SUM, TERNARY, UNARY, enclosed

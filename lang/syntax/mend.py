@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from adcli.lang.ir.errors import AdError, Fix, Source, Span, nearest
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.syntax.actions import Unexpected, read_tokens
 from adcli.lang.syntax.foreign import LOOP, ON_PAPER, rewritings, wrong_character
-from adcli.lang.syntax.lalr import Unexpected, read_tokens
 from adcli.lang.syntax.line_ends import ASSIGNING, laid_out
 from adcli.lang.syntax.numbers import ForeignNumber, foreign_number
 from adcli.lang.syntax.scan import HEADER_WORDS, OPERAND_END, scan

@@ -10,7 +10,7 @@ from itertools import count
 
 from adcli.lang.ir.errors import AdError, Source, together
 from adcli.lang.ir.records import paused
-from adcli.lang.syntax.lalr import Unexpected, read_tokens
+from adcli.lang.syntax.actions import Unexpected, read_tokens
 from adcli.lang.syntax.scan import expression_tokens, scan
 from adcli.lang.tree.nodes import Statement, Token, Tree
 

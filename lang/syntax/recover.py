@@ -12,8 +12,8 @@ from itertools import chain, count, pairwise, takewhile
 
 from adcli.lang.ir.errors import MOST_FAULTS, AdError, Source
 from adcli.lang.ir.names import listed
+from adcli.lang.syntax.actions import Unexpected, read_tokens
 from adcli.lang.syntax.foreign import wrong_character
-from adcli.lang.syntax.lalr import Unexpected, read_tokens
 from adcli.lang.syntax.line_ends import laid_out, starts_target
 from adcli.lang.syntax.mend import LONGEST_QUOTE, header_word, mended, missing_operator, not_a_number
 from adcli.lang.syntax.numbers import foreign_number

@@ -1,8 +1,10 @@
 """From characters to tokens.
 
 One regular expression cuts the text; the parser, its recovery after a fault and the formatter all read the same tokens.
-The scanner never fails: a character that belongs nowhere becomes a BAD token, which no rule accepts; `characters` says what to
+The scanner never fails: a character that belongs nowhere becomes a BAD token, which no rule accepts; `foreign` says what to
 type instead. A newline inside ( ) or [ ] is a blank.
+
+Before that the bytes of a program file become text.
 """
 from __future__ import annotations
 
@@ -10,6 +12,8 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
+from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.ir.names import composed
 from adcli.lang.tree.nodes import Token
 
 KEYWORDS = {"input": "INPUT", "param": "PARAM", "output": "OUTPUT", "def": "DEF", "in": "IN",
@@ -198,3 +202,36 @@ def expression_tokens(tokens: list[Token], equations: bool) -> list[Token]:
     words = [t.text for t in inner[1:3]]
     foreign = kinds[0] == "NAME" and "QUERY" not in kinds and ((words[:1] == ["=="] and not equations) or words == ["<", "-"])
     return [] if foreign or any(a in OPERAND_END and b in ("NAME", "NUMBER") for a, b in pairwise(kinds)) else inner
+
+
+# ---------------------------------------------------------------- source
+
+def decode(data: bytes, name: str) -> Source:
+    """The text of a program file: UTF-8, with or without a byte order mark, any line ends."""
+    if (other := other_encoding(data)) is not None:
+        raise AdError(f"not UTF-8: the file looks like {other}", source=Source(name, ""), help="save it as UTF-8")
+    zero = data.find(b"\0")
+    if zero >= 0:
+        raise AdError(f"a NUL byte at byte offset {zero}", source=Source(name, ""), help="a program is plain text")
+    try:
+        return normal(data.decode("utf-8"), name)
+    except UnicodeDecodeError as fault:
+        raise AdError(f"not UTF-8: byte 0x{data[fault.start]:02x} at byte offset {fault.start}",
+                      source=Source(name, ""), help="save it as UTF-8") from None
+
+
+def other_encoding(start: bytes) -> str | None:
+    """The encoding of wide characters that a byte order mark tells."""
+    if start.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):   # the mark of UTF-16 is the beginning of one of UTF-32
+        return "UTF-32"
+    return "UTF-16" if start.startswith((b"\xff\xfe", b"\xfe\xff")) else None
+
+
+def normal(text: str, name: str) -> Source:
+    """The text as diagnostics count it: no byte order mark, lines ended by a line feed, names composed."""
+    return Source(name, composed(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")))
+
+
+def is_file_name(text: str) -> bool:
+    """Test for a text that is rather a file name than a program."""
+    return text.endswith(".ad") and not any(c in text for c in " \t\n=;()*+")

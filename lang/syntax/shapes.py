@@ -26,7 +26,7 @@ from sys import intern
 from typing import Any, NamedTuple
 
 from adcli.lang.ir.errors import AdError, Source
-from adcli.lang.syntax.lalr import Unexpected, statements
+from adcli.lang.syntax.actions import Unexpected, statements
 from adcli.lang.syntax.scan import DECIMAL, HEXADECIMAL, KEYWORDS, letters, scan
 from adcli.lang.tree.nodes import Assign, Joint, KnownLine, LongLine, Shape, ShapedLine, Statement, Token, Tree
 

@@ -203,7 +203,7 @@ main()
 
 
 @pytest.mark.parametrize("module", ["adcli.main", "threading", "click", "inspect", "adcli.task.verbs", "adcli.verbs.evaluate",
-                                    "adcli.codegen.machine.kernel", "adcli.output.report", "adcli.lang.syntax.source"])
+                                    "adcli.codegen.machine.kernel", "adcli.output.report", "adcli.lang.syntax.scan"])
 def test_an_interrupt_while_it_is_imported_is_as_quiet_as_later(module):
     command = [sys.executable, "-c", INTERRUPTED, module, "adcli", "eval", "-e", "x", "--at", "x=0:1:1000000"]
     ended = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, capture_output=True, check=False)

@@ -31,7 +31,7 @@ from adcli.lang.printing.format import format_tree
 from adcli.lang.printing.printer import STYLES, print_program
 from adcli.lang.simplify.simplify import simplify
 from adcli.lang.syntax.parse import parse_tree
-from adcli.lang.syntax.source import normal
+from adcli.lang.syntax.scan import normal
 from back_ends import MODES, alike, bits, both_tiers, on_tape
 from multiple_precision import mpmath_arithmetic
 from one_operation import SUMS

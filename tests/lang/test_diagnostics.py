@@ -6,7 +6,7 @@ today into the file; what it changed is for the eye, in the difference of the co
 import pytest
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.lower.frontend import parse
-from adcli.lang.syntax.source import decode
+from adcli.lang.syntax.scan import decode
 from places import ROOT
 
 GOLDEN = ROOT / "tests" / "lang" / "faults.txt"

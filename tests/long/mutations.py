@@ -25,7 +25,7 @@ import numpy as np
 from adcli.lang.ir import Param
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse_source
-from adcli.lang.syntax.source import decode
+from adcli.lang.syntax.scan import decode
 from harness import Finding, Tell, announce
 from places import ROOT
 from random_programs import sample

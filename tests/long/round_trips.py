@@ -18,7 +18,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.passes import pipeline
-from adcli.lang.syntax.source import decode
+from adcli.lang.syntax.scan import decode
 from harness import Finding, Tell, announce
 from random_programs import sample
 from tensor_texts import random_text

@@ -26,7 +26,7 @@ from adcli.lang.passes.status import with_status
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.mathematics import decided
-from adcli.lang.syntax.source import normal
+from adcli.lang.syntax.scan import normal
 from back_ends import bits
 from compare_corpus import cases, entries
 from pages import in_node

@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("pygls")
 
-from adcli.lang.syntax.source import normal
+from adcli.lang.syntax.scan import normal
 from lsp_client import edited
 from lsprotocol import types as lsp
 from places import ROOT

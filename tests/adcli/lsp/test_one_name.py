@@ -6,7 +6,7 @@ import importlib.util
 import pytest
 from adcli.lang.evaluate import evaluate
 from adcli.lang.lower.frontend import parse, read_through
-from adcli.lang.syntax.source import normal
+from adcli.lang.syntax.scan import normal
 from session_seed import drawn
 
 from adcli.lsp.one_name import bounds, function_program, partials, program_by, shape_at, value_program

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from adcli.lang.lower.frontend import read_through
 from adcli.lang.syntax.parse import read
-from adcli.lang.syntax.source import normal
+from adcli.lang.syntax.scan import normal
 from places import ROOT
 from random_programs import Author
 from same_programs import equal

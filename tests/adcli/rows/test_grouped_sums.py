@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from adcli.codegen.rows import exact_sums
 from adcli.lang.ir.errors import AdError
-from adcli.lang.syntax.source import decode
+from adcli.lang.syntax.scan import decode
 from session_seed import drawn
 
 from adcli.rows import sum_work

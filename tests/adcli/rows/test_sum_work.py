@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from adcli.lang.syntax.source import decode
+from adcli.lang.syntax.scan import decode
 from session_seed import drawn
 
 from adcli.rows import sum_work

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from adcli.codegen.rows.flushing import here
+from adcli.codegen.rows.platforms import here
 from adcli.codegen.rows.tiers import TieredKernel
 from command import adcli, succeeds
 from session_seed import half

@@ -5,8 +5,7 @@ import re
 import threading
 
 import pytest
-from adcli.codegen.machine.kernel import Kernel
-from adcli.codegen.machine.tape import TapeKernel
+from adcli.codegen.machine.kernel import Kernel, TapeKernel
 from adcli.codegen.rows import jit, tiers
 from adcli.lang.ir.errors import Source
 from command import adcli, succeeds

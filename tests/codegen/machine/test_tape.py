@@ -3,8 +3,7 @@ from __future__ import annotations
 
 import ctypes
 
-from adcli.codegen.machine.kernel import run
-from adcli.codegen.machine.tape import TapeKernel, unpacked
+from adcli.codegen.machine.kernel import TapeKernel, run, unpacked
 from adcli.codegen.rows import tiers
 from native_programs import long_program
 

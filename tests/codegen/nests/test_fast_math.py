@@ -12,7 +12,7 @@ from adcli.codegen.modules import plans
 from adcli.codegen.modules.module import emit
 from adcli.codegen.modules.runtime import compile_tensors
 from adcli.codegen.nests.fast_math import FUSED, with_fast_math
-from adcli.codegen.rows.flushing import FLUSHING, here
+from adcli.codegen.rows.platforms import FLUSHING, here
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.evaluate.small_matrices import SMALL
 from adcli.lang.ir import Program

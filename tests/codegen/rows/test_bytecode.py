@@ -6,8 +6,7 @@ import math
 
 import pytest
 from adcli.codegen.machine import veclib
-from adcli.codegen.machine.kernel import Kernel, run
-from adcli.codegen.machine.tape import END, RESULT, Tape, TapeKernel
+from adcli.codegen.machine.kernel import END, RESULT, Kernel, Tape, TapeKernel, run
 from adcli.codegen.rows import bytecode, jit
 from adcli.codegen.rows.bytecode import OPERATIONS, encoded
 from adcli.codegen.rows.compiled import compile_program, linked

@@ -6,7 +6,7 @@ import pytest
 from adcli.codegen.machine.kernel import run
 from adcli.codegen.rows.compiled import compile_program
 from adcli.codegen.rows.expand import for_machine
-from adcli.codegen.rows.flushing import FLUSHING, able, flushed, here
+from adcli.codegen.rows.platforms import FLUSHING, able, flushed, here
 from adcli.lang.lower.frontend import parse
 from adcli.lang.operations.precision import PRECISIONS, Precision
 

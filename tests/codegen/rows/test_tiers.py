@@ -10,8 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from adcli.codegen.machine.cache import Store
-from adcli.codegen.machine.kernel import Kernel, NoExecutableMemory, run
-from adcli.codegen.machine.tape import TapeKernel
+from adcli.codegen.machine.kernel import Kernel, NoExecutableMemory, TapeKernel, run
 from adcli.codegen.rows import jit, tier_up, tiers
 from adcli.codegen.rows.compiled import Interpreted, compile_program
 from adcli.codegen.rows.expand import for_machine

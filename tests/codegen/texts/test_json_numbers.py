@@ -2,7 +2,7 @@
 import json
 from itertools import product
 
-from adcli.codegen.texts.json_numbers import AFTER, BAD, CLASSES, WHOLE
+from adcli.codegen.texts.writing import AFTER, BAD, CLASSES, WHOLE
 
 
 def accepted(word: str) -> bool:

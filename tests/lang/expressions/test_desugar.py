@@ -9,7 +9,7 @@ from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints
 from adcli.lang.printing.format import format_tree
 from adcli.lang.syntax.parse import parse_tree
-from adcli.lang.syntax.source import normal
+from adcli.lang.syntax.scan import normal
 from session_seed import drawn
 from source_laws import check_source
 from tensor_laws import NUMPY, direction

@@ -10,8 +10,8 @@ from adcli.lang.ir import Atom, Lit, Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower import frontend
 from adcli.lang.lower.frontend import by_lines, lowered, parse_source
+from adcli.lang.syntax.scan import normal
 from adcli.lang.syntax.shapes import by_shape
-from adcli.lang.syntax.source import normal
 from adcli.lang.tree.nodes import LongLine
 from places import ROOT
 from random_programs import sample

@@ -9,7 +9,7 @@ from adcli.lang.lower.frontend import parse, tree_and_program
 from adcli.lang.operations.activity import without_problem
 from adcli.lang.printing.format import format_tree
 from adcli.lang.printing.printer import STYLES, print_program
-from adcli.lang.syntax.source import normal
+from adcli.lang.syntax.scan import normal
 from adcli.lang.tree.nodes import Objective, SubjectTo
 
 import adcli

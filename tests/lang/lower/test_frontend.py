@@ -5,7 +5,7 @@ import pytest
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse, parse_source, tree_and_program
 from adcli.lang.lower.library import prelude
-from adcli.lang.syntax.source import normal
+from adcli.lang.syntax.scan import normal
 from command import adcli as run
 from command import succeeds
 from same_programs import equal

@@ -3,7 +3,7 @@
 import pytest
 from adcli.lang.ir.errors import AdError
 from adcli.lang.syntax import grammar
-from adcli.lang.syntax.lalr import Unexpected, statements
+from adcli.lang.syntax.actions import Unexpected, statements
 from adcli.lang.syntax.scan import scan
 from adcli.lang.tree.nodes import Token
 from lark import Lark, UnexpectedToken
