@@ -24,7 +24,7 @@ from adcli.codegen.nests.fusion import LONGEST_BODY, needed
 from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.instructions import DEFINITIONS
 from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result, Var
-from adcli.lang.ir.affine import Affine, Index, affine, substituted
+from adcli.lang.ir.affine import Affine, Index, NewSubstitution, affine, substituted
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.comprehension import BodySource, Comprehension, Read, all_fixed, atoms_in, body_of
 from adcli.lang.operations.elementwise import compact, moved
@@ -65,7 +65,7 @@ class ValuePlace:
 
     def at(self, order: tuple[Index, ...]) -> tuple[Affine, ...]:
         """The subscripts in terms of other indices."""
-        by: dict[Index | str, Affine] = {i: affine(j) for i, j in zip(self.order, order, strict=True)}
+        by: NewSubstitution = {i: affine(j) for i, j in zip(self.order, order, strict=True)}
         return tuple([substituted(s, by) for s in self.subscripts])
 
 
@@ -181,7 +181,7 @@ def made_tensor(x: FunctionValue, reads: Collection[ElementRead]) -> tuple[Equat
     e = Equation((tensor,), replace(op, body=body), x.equation.args, x.equation.span)
     for read in reads:
         e = with_read(e, read, read.there.tensor)
-    by: dict[Index | str, Affine] = {i: affine(j) for i, j in zip(x.order, order, strict=True)}
+    by: NewSubstitution = {i: affine(j) for i, j in zip(x.order, order, strict=True)}
     op = moved(e.op, lambda s: replace(s, subscripts=tuple([substituted(a, by) for a in s.subscripts if isinstance(a, Affine)])),
                lambda position: position)
     op = replace(op, ranges=tuple(box), write=write, shape=shape, reduction="=", onto=None, agreements=())
@@ -289,7 +289,7 @@ def cone(body: Program, value: Atom) -> tuple[Equation, ...]:
 
 def _forms(op: Comprehension, args: tuple[Atom, ...], order: tuple[Index, ...]) -> dict[Atom, object]:
     """Canonical forms of a body's parameters, with numbers for indices."""
-    by: dict[Index | str, Affine] = {i: affine(f" {k}") for k, i in enumerate(order)}
+    by: NewSubstitution = {i: affine(f" {k}") for k, i in enumerate(order)}
     return {p.var: (_known(args[s.arg]), *[substituted(x, by) for x in s.subscripts if isinstance(x, Affine)])
             for p, s in op.inputs() if isinstance(s, Read)}
 

@@ -30,7 +30,7 @@ from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.instructions import DEFINITIONS
 from adcli.codegen.schedules.schedule import indices
 from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
-from adcli.lang.ir.affine import Affine, Index, affine, substituted
+from adcli.lang.ir.affine import Affine, Index, NewSubstitution, Substitution, affine, substituted
 from adcli.lang.operations.comprehension import BodySource, Comprehension, Read, all_fixed, nested_reads
 from adcli.lang.operations.elementwise import compact, in_sums, moved
 from adcli.lang.simplify.simplify import simplify
@@ -185,7 +185,7 @@ def pays(op: Comprehension, s: Read, producer: Equation[Comprehension], reads: i
 def inlined(e: Equation, op: Comprehension, k: int, s: Read, producer: Equation[Comprehension]) -> Equation:
     """Source `k`, the read `s` of what the producer makes, as the producer's body."""
     made = producer.op
-    by: dict[Index | str, Affine] = {}
+    by: NewSubstitution = {}
     for i, x in zip(made.write, s.subscripts, strict=True):
         assert isinstance(i, Affine) and isinstance(x, Affine) and i.index is not None
         by[i.index] = x
@@ -208,7 +208,7 @@ def inlined(e: Equation, op: Comprehension, k: int, s: Read, producer: Equation[
     return Equation(e.outs, new, args, e.span, e.group)
 
 
-def put(s: BodySource, by: Mapping[Index | str, Affine]) -> BodySource:
+def put(s: BodySource, by: Substitution) -> BodySource:
     """A subscript with the reader's for the producer's indices; what is read inside of it has them already."""
     return s if isinstance(s, Read) else substituted(s, by)
 

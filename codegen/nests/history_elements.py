@@ -6,8 +6,8 @@ from collections.abc import Collection
 from functools import lru_cache
 
 from adcli.codegen.nests.fusion import own_indices
-from adcli.lang.ir import Atom, Equation, Lit
-from adcli.lang.ir.affine import Affine, Index, affine, substituted
+from adcli.lang.ir import Atom, Equation, Lit, Shape
+from adcli.lang.ir.affine import Affine, Index, NewSubstitution, affine, substituted
 from adcli.lang.operations.comprehension import Comprehension, Range, Subscript
 from adcli.lang.operations.matrix import Boxed, accesses
 from adcli.lang.operations.recurrence import Recurrence, at_one_step, step_place, whole_statements
@@ -98,11 +98,11 @@ class HistoryElements:
         return at.number if isinstance(at, Affine) and covers(op, place) else None
 
 
-def guarded(statement: Comprehension, step: Index, shape: tuple[Affine, ...], place: int) -> frozenset[Affine] | None:
+def guarded(statement: Comprehension, step: Index, shape: Shape, place: int) -> frozenset[Affine] | None:
     """The conditions that say which elements a statement writes, at a step, of those with its subscript in dimension `place`, in
     terms of the same indices for all; None where there are no such."""
     op = at_one_step(statement, step)
-    by: dict[Index | str, Affine] = {step: affine("step")}
+    by: NewSubstitution = {step: affine("step")}
     conditions = list(op.guards)
     for d, (s, extent) in enumerate(zip(op.write, shape, strict=True)):
         found = moved_range(op, s) if d != place else None

@@ -23,8 +23,8 @@ from adcli.codegen.nests.fusion import fused, in_machine_terms, needed
 from adcli.codegen.nests.history_elements import covers, history_elements
 from adcli.codegen.schedules.schedule import writes_fixed
 from adcli.codegen.schedules.search import reads_inside
-from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
-from adcli.lang.ir.affine import Affine, Index, affine, atoms, floor, substituted
+from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Shape, Var
+from adcli.lang.ir.affine import Affine, Index, Substitution, affine, atoms, floor, substituted
 from adcli.lang.ir.build import Builder
 from adcli.lang.operations.comprehension import NEUTRAL, Comprehension, Range, Read, Subscript, constant_body, identity_body
 from adcli.lang.operations.elementwise import every_element, filled, moved
@@ -207,7 +207,7 @@ def over_all_steps(e: Equation, loop: StepLoop, index: Index) -> Equation:
     return replace(x, op=replace(x.op, ranges=(Range(index, loop.low, loop.high), *x.op.ranges)))
 
 
-def with_step(s: Equation[Boxed], by: Mapping[Index | str, Affine]) -> Equation:
+def with_step(s: Equation[Boxed], by: Substitution) -> Equation:
     """A statement with something else for the step."""
     def each(x: Subscript) -> Subscript:
         return read(x) if isinstance(x, Read) else substituted(x, by)
@@ -268,7 +268,7 @@ def without(values: tuple[T, ...], place: int) -> tuple[T, ...]:
     return values[:place] + values[place + 1:]
 
 
-def made(b: Builder, shape: tuple[Affine, ...], start: Atom) -> Var:
+def made(b: Builder, shape: Shape, start: Atom) -> Var:
     """A tensor, or a number, with one value everywhere."""
     assert isinstance(start, Lit)
     ranges, here = every_element(shape)

@@ -37,7 +37,7 @@ from math import prod
 from adcli.codegen.nests.fusion import EACH, TOTAL, joinable
 from adcli.codegen.schedules.schedule import Schedule, StepBlock, indices
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
-from adcli.lang.ir.affine import Affine, Index, affine, substituted
+from adcli.lang.ir.affine import Affine, Index, NewSubstitution, Substitution, affine, substituted
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.comprehension import BodySource, Comprehension, Range, Read, Subscript
 from adcli.lang.operations.matrix import elements_read
@@ -147,7 +147,7 @@ class OneBody:
         self.values: dict[Atom, Atom] = {}
         """Values of the body that stand for elements of tensors."""
 
-    def add(self, e: Equation, op: Comprehension, by: Mapping[Index | str, Affine]) -> Atom:
+    def add(self, e: Equation, op: Comprehension, by: Substitution) -> Atom:
         """The value of a statement, with other indices for its own."""
         env = dict[Atom, Atom]()
         for p, s in op.inputs():
@@ -163,7 +163,7 @@ class OneBody:
         value = op.body.results[0].atom
         return env.get(value, value)
 
-    def source(self, s: BodySource, args: Sequence[Atom], by: Mapping[Index | str, Affine]) -> tuple[object, BodySource]:
+    def source(self, s: BodySource, args: Sequence[Atom], by: Substitution) -> tuple[object, BodySource]:
         """A source in terms of all arguments, and what it has in common with others that are the same."""
         if isinstance(s, Affine):
             return (found := substituted(s, by)), found
@@ -209,7 +209,7 @@ def one_statement(group: Sequence[Equation[Comprehension]]) -> tuple[Equation[Co
     for e in group:
         x = joinable(e)
         assert x is not None
-        by: dict[Index | str, Affine] = {e.op.ranges[0].index: index}
+        by: NewSubstitution = {e.op.ranges[0].index: index}
         value = whole.add(e, e.op, by)
         write = tuple([whole.source(s, e.args, by)[1] for s in e.op.write])
         if x.kind == EACH:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
-from adcli.lang.ir.affine import Affine, Index, affine, substituted
+from adcli.lang.ir.affine import Affine, Index, NewSubstitution, affine, substituted
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.comprehension import (
     COMBINED_BY,
@@ -95,7 +95,7 @@ def common_guards(ops: Sequence[Comprehension]) -> tuple[Affine, ...]:
     return needed_guards(shared, first.ranges)
 
 
-def renamed(ranges: Sequence[Range], others: Sequence[Range]) -> dict[Index | str, Affine]:
+def renamed(ranges: Sequence[Range], others: Sequence[Range]) -> NewSubstitution:
     """The indices of a box as those of another one that have their names."""
     found = {r.index.name: affine(r.index) for r in others}
     return {r.index: found[r.index.name] for r in ranges}

@@ -13,7 +13,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from adcli.lang.expressions.inline import POW, CallSite, Name, Template, expand, is_order, size, specialised
-from adcli.lang.ir import Atom, Atoms, Equation, Lit, Primitive, Var
+from adcli.lang.ir import Atom, Atoms, Equation, Lit, Primitive, Shape, Var
 from adcli.lang.ir.errors import AdError, Fix, Note, Source, Span, plural
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
@@ -65,7 +65,7 @@ class CallShapes:
 
     sizes: Mapping[str, Affine]
     agreements: Sequence[Agreement]
-    shapes: Mapping[str, tuple[Affine, ...]]
+    shapes: Mapping[str, Shape]
     anew: Collection[Span | None]
 
 
@@ -143,7 +143,7 @@ class Tensors:
     """
 
     sizes: dict[str, Affine] = field(default_factory=dict)
-    declared: dict[str, tuple[Affine, ...]] = field(default_factory=dict)
+    declared: dict[str, Shape] = field(default_factory=dict)
     whole: set[str] = field(default_factory=set)
     pending: list[Agreement] = field(default_factory=list)
     histories: dict[str, WrittenElements] = field(default_factory=dict)

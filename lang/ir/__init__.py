@@ -51,7 +51,7 @@ class Var:
     name: str | None = None
     temp: bool = False
     truth: bool = False
-    shape: tuple[Affine, ...] = ()
+    shape: Shape = ()
     integer: bool = False
     whole: bool = False
 

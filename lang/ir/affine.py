@@ -111,6 +111,10 @@ class Affine:
             return self
         return Affine(tuple((a, c * factor) for a, c in self.terms) if factor else (), self.constant * factor)
 
+NewSubstitution = dict[Index | str, Affine]
+Substitution = Mapping[Index | str, Affine]
+"""Affine expressions in place of indices and sizes, as `substituted` takes them, and one in the making."""
+
 
 def affine(x: Affine | AffineAtom | int) -> Affine:
     """An expression from a number or an atom."""
@@ -337,7 +341,7 @@ def _positive(by: Affine, known: Mapping[Index | str, int], what: str) -> int:
     return n
 
 
-def substituted(x: Affine, by: Mapping[Index | str, Affine]) -> Affine:
+def substituted(x: Affine, by: Substitution) -> Affine:
     """The expression with some of its indices and sizes replaced."""
     whole = Affine((), x.constant)
     for a, c in x.terms:
@@ -345,7 +349,7 @@ def substituted(x: Affine, by: Mapping[Index | str, Affine]) -> Affine:
     return whole
 
 
-def _substituted(a: AffineAtom, by: Mapping[Index | str, Affine]) -> Affine:
+def _substituted(a: AffineAtom, by: Substitution) -> Affine:
     match a:
         case Floor(whole, of):
             return floor(substituted(whole, by), substituted(of, by))

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Union
 
-from adcli.lang.ir import Atom, Atoms, Equation, Lit, ManyArguments, Param, Primitive, Program, Result, Var
-from adcli.lang.ir.affine import Affine
+from adcli.lang.ir import Atom, Atoms, Equation, Lit, ManyArguments, Param, Primitive, Program, Result, Shape, Var
 from adcli.lang.ir.errors import Span
 
 OPERATORS: dict[str, Primitive] = {}
@@ -40,7 +39,7 @@ class Builder:
         self.group = 0
 
     def emit(self, op: Primitive, *args: Atom, name: str | None = None, temp: bool = True,
-             shape: tuple[Affine, ...] = ()) -> Var:
+             shape: Shape = ()) -> Var:
         """Append an equation of a new value, which is returned."""
         if not op.tensors:
             require_numbers(op, args)

@@ -16,7 +16,7 @@ from adcli.lang.expressions.desugar import Ending, flat
 from adcli.lang.expressions.reductions import Made, common_guards, first_place, kept_points
 from adcli.lang.expressions.scope import POISON, CallingScope, EquationScope
 from adcli.lang.expressions.subscripts import AffineReader, check_elements
-from adcli.lang.ir import Atom, Equation, Lit, Var
+from adcli.lang.ir import Atom, Equation, Lit, Shape, Var
 from adcli.lang.ir.affine import Affine, Index, affine, bounds, never_negative, text
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names
@@ -359,7 +359,7 @@ class Loop:
             if shape_of(known):
                 self.know(name, shape_of(known))
 
-    def helper(self, near: str, shape: tuple[Affine, ...], start: float) -> Var:
+    def helper(self, near: str, shape: Shape, start: float) -> Var:
         """A history that no text has, all of whose elements start from a number."""
         name = Names({*self.context.tree.names, *self.names}).fresh(near)
         self.names.append(name)
@@ -369,7 +369,7 @@ class Loop:
         assert isinstance(history, Var)
         return history
 
-    def know(self, name: str, shape: tuple[Affine, ...]) -> None:
+    def know(self, name: str, shape: Shape) -> None:
         self.unknown.discard(name)
         self.scope.histories[name] = Var(name, False, False, shape, False, name in self.whole)
 
@@ -394,7 +394,7 @@ class Loop:
                 assert fault is not None
                 raise fault
 
-    def found_shapes(self) -> dict[str, tuple[Affine, ...]]:
+    def found_shapes(self) -> dict[str, Shape]:
         """The shapes of what it assigns, before its statements are lowered."""
         for name in self.names:
             self.enter(name)
@@ -511,11 +511,11 @@ class LoopStatement(TensorStatement):
     def holds_whole_numbers(self) -> bool:
         return self.name in self.loop.whole
 
-    def declared_shape(self) -> tuple[Affine, ...] | None:
+    def declared_shape(self) -> Shape | None:
         known = self.scope.env.get(self.name)
         return shape_of(known) if known is not None and self.name not in self.loop.unknown else super().declared_shape()
 
-    def is_stated_shape(self, known: tuple[Affine, ...]) -> bool:
+    def is_stated_shape(self, known: Shape) -> bool:
         return self.name not in self.loop.entering and known is self.declared
 
     def elements(self) -> Elements:
@@ -549,14 +549,14 @@ class LoopStatement(TensorStatement):
         s = self.loop.s
         return [Given(self.loop.step, self.loop.low, self.loop.high, (s.low.start, s.high.end))]
 
-    def probed(self) -> tuple[Affine, ...]:
+    def probed(self) -> Shape:
         """The shape that the statement asks for."""
         arm = self.stated_arms()[0]
         b, _, write, _, given = self.gathered(arm)
         self.forget_subscripts(arm)
         return self.shape(write, self.domain(b, write, given))
 
-    def extents(self, write: tuple[Subscript, ...], domain: object) -> tuple[Affine, ...]:
+    def extents(self, write: tuple[Subscript, ...], domain: object) -> Shape:
         found = list(super().extents(write, domain))  # type: ignore[arg-type]
         if self.target.at is not None:
             found[self.target.at[0]] = self.loop.extent(self.name)
@@ -674,7 +674,7 @@ class LoopMatrixStatement(LoopStatement, MatrixStatement):
     def lifted(self, node: Node) -> Node:
         raise no_statement_of_its_own(self.loop, node)
 
-    def probed(self) -> tuple[Affine, ...]:
+    def probed(self) -> Shape:
         return self.made()[0].shape
 
 

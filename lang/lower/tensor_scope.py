@@ -14,7 +14,7 @@ from adcli.lang.expressions.assignments import assignment, check_name
 from adcli.lang.expressions.desugar import apart, check_apart, written_out
 from adcli.lang.expressions.scope import POISON, CallingScope, CallShapes, Context, DryRun, EquationScope, node_name
 from adcli.lang.expressions.subscripts import check_elements
-from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
+from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Shape, Var
 from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.ir.errors import AdError, Span
 from adcli.lang.ir.names import Names
@@ -160,7 +160,7 @@ class TensorScope(CallingScope):
 
     def with_calls(self, loop: For) -> For:
         """The loop with its calls of functions of tensors unfolded."""
-        def shapes_so_far(done: list[Statement]) -> dict[str, tuple[Affine, ...]]:
+        def shapes_so_far(done: list[Statement]) -> dict[str, Shape]:
             first = replace(loop, body=done, until=None)
             self.tensors.histories |= calls.histories(planned(self, [first]))
             return self.shapes_in_loop(first)
@@ -175,7 +175,7 @@ class TensorScope(CallingScope):
             self.tensors.histories |= calls.histories(planned(self, [unfolded]))
         return unfolded
 
-    def shapes_in_loop(self, loop: For) -> dict[str, tuple[Affine, ...]]:
+    def shapes_in_loop(self, loop: For) -> dict[str, Shape]:
         """The shapes of what the first statements of a loop assign."""
         body: list[Statement] = [part for s in loop.body for part in (apart(self, s) if isinstance(s, TupleAssign) else [s])]
         return Loop(self, replace(loop, body=body)).found_shapes()

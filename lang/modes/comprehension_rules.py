@@ -34,6 +34,8 @@ from adcli.lang.ir.affine import (
     Affine,
     Index,
     Modulo,
+    NewSubstitution,
+    Substitution,
     affine,
     remainder,
     slope,
@@ -224,7 +226,7 @@ def _unwound(e: Equation, op: Comprehension, source: Read) -> Equation:
             if plain and r.low.number == 0 and r.high == around.divisor:
                 new = Index(r.index.name)
                 ranges = tuple(replace(x, index=new) if x is r else x for x in op.ranges)
-                by: dict[Index | str, Affine] = {r.index: remainder((affine(new) - rest) * (steps or 0), around.divisor)}
+                by: NewSubstitution = {r.index: remainder((affine(new) - rest) * (steps or 0), around.divisor)}
                 ends = {x.index: (x.low, x.high - 1) for x in ranges}
                 sources, write = _elsewhere(op.sources, by, ends), _elsewhere(op.write, by, ends)
                 return e.with_op(replace(op, ranges=ranges, sources=sources, write=write), e.args)
@@ -466,7 +468,7 @@ def _product_of_others(b: Builder, e: Equation[Comprehension]) -> Atom:
     op = e.op
     shared = fixed_indices(op.ranges, op.write)
     again = {r.index: Index(r.index.name) for r in op.ranges if r.index not in shared}
-    by: dict[Index | str, Affine] = {i: affine(j) for i, j in again.items()}
+    by: NewSubstitution = {i: affine(j) for i, j in again.items()}
     pairs = op.ranges + tuple(replace(r, index=again[r.index]) for r in op.ranges if r.index in again)
     sources, write = _elsewhere(op.sources, by), _elsewhere(op.write, by)
     guards = op.guards + tuple(g for old in op.guards if (g := substituted(old, by)) != old)
@@ -510,7 +512,7 @@ def _factor(body: Program, sources: Iterable[BodySource], unequal: Iterable[Body
     return body_of(z.atom, params, b.equations), tuple(every)
 
 
-def _elsewhere(subscripts: Iterable[Subscript], by: Mapping[Index | str, Affine],
+def _elsewhere(subscripts: Iterable[Subscript], by: Substitution,
                ends: Mapping[Index, tuple[Affine, Affine]] | None = None) -> tuple[Subscript, ...]:
     """Subscripts, or sources, at another point."""
     return tuple(replace(s, subscripts=_elsewhere(s.subscripts, by, ends)) if isinstance(s, Read) else

@@ -454,7 +454,7 @@ def matrices(b: Builder, e: Equation) -> Atom:
 # ---------------------------------------------------------------- what exists
 
 def spread(b: Builder, e: Equation, there: Sequence[tuple[Atom | None, Subscripts]], write: Subscripts,
-            shape: tuple[Affine, ...]) -> Atom:
+            shape: Shape) -> Atom:
     """Not 0 in all elements behind the leading subscripts `write` where any of these tensors has an element that exists behind
     its own subscripts at that point; None among them exists everywhere."""
     op = _operation(e)

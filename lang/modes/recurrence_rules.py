@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var, definitions, shape_of
+from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Shape, Var, definitions, shape_of
 from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.ir.build import Builder, Hint
 from adcli.lang.ir.primitives import TABLE
@@ -183,7 +183,7 @@ def sure_box(op: Comprehension) -> Box | None:
     return _leading_box(op, op.write, op.shape)
 
 
-def _leading_box(op: Boxed, leading: tuple[Subscript, ...], shape: tuple[Affine, ...]) -> Box | None:
+def _leading_box(op: Boxed, leading: tuple[Subscript, ...], shape: Shape) -> Box | None:
     """The box of the elements of a tensor behind leading subscripts, over all ranges."""
     box = box_of(leading, op.ranges, ())
     return None if box is None else (*box, *[(affine(0), n) for n in shape[len(leading):]])

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from adcli.lang.ir import Atom, Atoms, Equation, Lit, Param, Program, Shape, Var, shape_of
-from adcli.lang.ir.affine import Affine, Index, affine, substituted
+from adcli.lang.ir.affine import Affine, Index, NewSubstitution, affine, substituted
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.operations.comprehension import (
@@ -52,7 +52,7 @@ class OneDirection:
     def direction(self, subscripts: Subscripts) -> Subscripts | None:
         """The direction that has something at these subscripts; None where that is no subscript."""
         place = dict(zip(self.here, subscripts, strict=True))
-        by: dict[Index | str, Affine] = {i: s for i, s in place.items() if isinstance(s, Affine)}
+        by: NewSubstitution = {i: s for i, s in place.items() if isinstance(s, Affine)}
         found: list[Subscript] = []
         for x in self.at:
             if x.index is not None:

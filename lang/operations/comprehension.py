@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result, Var, definitions
+from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result, Shape, Var, definitions
 from adcli.lang.ir.affine import (
     Affine,
     Index,
@@ -114,7 +114,7 @@ class Comprehension(Primitive):
     ranges: tuple[Range, ...] = ()
     guards: tuple[Affine, ...] = ()
     write: tuple[Subscript, ...] = ()
-    shape: tuple[Affine, ...] = ()
+    shape: Shape = ()
     reduction: str = "="
     sources: tuple[BodySource, ...] = ()
     body: Program = Program((), (), (Result("z", Lit(0.0)),))

@@ -242,7 +242,7 @@ def running(b: Builder, terms: Comprehension, args: Atoms, down: bool, name: str
     return out
 
 
-def _nothing_yet(b: Builder, reduction: str, others: list[Range], write: tuple[Affine, ...], shape: tuple[Affine, ...]) -> Atom:
+def _nothing_yet(b: Builder, reduction: str, others: list[Range], write: tuple[Affine, ...], shape: Shape) -> Atom:
     """The initial results: the neutral value where there is no point yet."""
     first = Comprehension(ranges=tuple(others), write=write, shape=shape,
                           body=constant_body(NEUTRAL[reduction]))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var, definitions
-from adcli.lang.ir.affine import Affine, Index, affine, linear, slope, substituted
+from adcli.lang.ir.affine import Affine, Index, NewSubstitution, affine, linear, slope, substituted
 from adcli.lang.operations.comprehension import BodySource, Comprehension, Read, Subscript
 from adcli.lang.operations.matrix import Boxed, MatrixOperation
 from adcli.lang.operations.recurrence import Recurrence, step_place
@@ -66,7 +66,7 @@ def form(e: Equation[Comprehension]) -> Form:
     return (op.reduction, op.shape, ranges, guards, len(op.write), shown, nodes, len(onto)), [*atoms, *onto]
 
 
-def term_form(op: Comprehension, args: Sequence[Atom]) -> tuple[tuple[object, ...], dict[Index | str, Affine]]:
+def term_form(op: Comprehension, args: Sequence[Atom]) -> tuple[tuple[object, ...], NewSubstitution]:
     """A form, equal for comprehensions with equal values at every point, whatever they make of them; and the names
     that the indices have in it."""
     op = replace(op, write=(), shape=())
@@ -83,7 +83,7 @@ def terms(op: Comprehension, args: Sequence[Atom]) -> tuple[tuple[object, ...], 
     return nodes, [sources[k] for k in met]
 
 
-def box_form(op: Comprehension, by: dict[Index | str, Affine]) -> tuple[tuple[object, ...], tuple[Affine, ...]]:
+def box_form(op: Comprehension, by: NewSubstitution) -> tuple[tuple[object, ...], tuple[Affine, ...]]:
     """Ranges and guards, for indices with these names."""
     ranges = sorted(op.ranges, key=lambda r: by[r.index].terms[0][0])  # type: ignore[arg-type,return-value]
     return tuple((r.low, r.high) for r in ranges), tuple(sorted((substituted(g, by) for g in op.guards), key=repr))
@@ -129,7 +129,7 @@ def body_form(body: Program, sources: dict[Var, object]) -> tuple[tuple[object, 
     return (*nodes, leaf(root)), met
 
 
-def numbered(op: Boxed, order: Sequence[BodySource]) -> dict[Index | str, Affine]:
+def numbered(op: Boxed, order: Sequence[BodySource]) -> NewSubstitution:
     """For each index a name that says where it stands."""
     places = [x for s in (*op.write, *order) for x in expressions(s)]
 
@@ -162,5 +162,5 @@ def arguments(s: Subscript | BodySource) -> Iterator[int]:
             yield from arguments(x)
 
 
-def renamed(s: Subscript | BodySource, by: dict[Index | str, Affine]) -> object:
+def renamed(s: Subscript | BodySource, by: NewSubstitution) -> object:
     return substituted(s, by) if isinstance(s, Affine) else ("read", tuple(renamed(x, by) for x in s.subscripts))

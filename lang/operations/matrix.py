@@ -41,7 +41,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import ClassVar, TypeVar
 
-from adcli.lang.ir import Atom, Atoms, Equation, Param, Primitive, Var, shape_of
+from adcli.lang.ir import Atom, Atoms, Equation, Param, Primitive, Shape, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, atoms
 from adcli.lang.ir.records import named_record
 from adcli.lang.operations.comprehension import Agreement, Comprehension, Range, Read, Subscript, nested_reads
@@ -77,7 +77,7 @@ class MatrixOperation(Primitive):
     ranges: tuple[Range, ...] = ()
     guards: tuple[Affine, ...] = ()
     write: tuple[Subscript, ...] = ()
-    shape: tuple[Affine, ...]
+    shape: Shape
     sources: tuple[Read, ...]
     transposed: bool = False
     agreements: tuple[Agreement, ...] = ()
@@ -125,7 +125,7 @@ Boxed = Comprehension | MatrixOperation
 BoxedOp = TypeVar("BoxedOp", Comprehension, MatrixOperation)
 
 
-def reaches(op: Boxed, subscripts: tuple[Subscript, ...], shape: tuple[Affine, ...]) -> bool:
+def reaches(op: Boxed, subscripts: tuple[Subscript, ...], shape: Shape) -> bool:
     """Whether leading subscripts reach every leading element of a shape, if no range is empty: each is 0 where there is one
     element, or an index of its own that runs through the whole extent."""
     by, seen = {r.index: r for r in op.ranges}, set()
@@ -151,13 +151,13 @@ def matrix_extent(e: Equation[MatrixOperation]) -> Affine:
     return matrix.shape[-1]
 
 
-def operand_shape(e: Equation[MatrixOperation]) -> tuple[Affine, ...]:
+def operand_shape(e: Equation[MatrixOperation]) -> Shape:
     """The extents of the matrix, or of the vector in its place."""
     read = e.op.sources[0]
     return shape_of(e.args[read.arg])[len(read.subscripts):]
 
 
-def trailing(e: Equation[MatrixOperation]) -> tuple[Affine, ...]:
+def trailing(e: Equation[MatrixOperation]) -> Shape:
     """The extents of what one point gives: () for a number."""
     return e.op.shape[len(e.op.write):]
 

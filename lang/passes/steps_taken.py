@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var, definitions
+from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Shape, Var, definitions
 from adcli.lang.ir.affine import Affine, affine, bounds, least, never_negative
 from adcli.lang.ir.build import Builder, apply
 from adcli.lang.ir.names import Names
@@ -67,7 +67,7 @@ class LoopCut(NamedTuple):
     def high(self) -> Affine:
         return self.loop.op.low + affine(self.size)
 
-    def shape(self, v: Var) -> tuple[Affine, ...]:
+    def shape(self, v: Var) -> Shape:
         """The shape of a tensor without the steps that are not taken."""
         d = self.places[v]
         return (*v.shape[:d], v.shape[d] - self.loop.op.high + self.high, *v.shape[d + 1:])

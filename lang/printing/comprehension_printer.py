@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var, shape_of
-from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, affine, atoms, substituted, text
+from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Shape, Var, shape_of
+from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, NewSubstitution, affine, atoms, substituted, text
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import RESERVED, Names, look, name_table
 from adcli.lang.operations.comprehension import BodySource, Comprehension, Range, Read, Subscript, nested_reads
@@ -186,7 +186,7 @@ class BoxText:
         self.name = writer.names[e.outs[0]]
         self.taken = self.names_around()
         shown = {i: self.shown(i) for i in self.op.indices}
-        self.by: dict[Index | str, Affine] = {i: affine(new) for i, new in shown.items()}
+        self.by: NewSubstitution = {i: affine(new) for i, new in shown.items()}
         written = [i for s in self.op.write if isinstance(s, Affine) for i in shown if i in atoms(s)]   # taken first by a reader
         self.places: dict[AffineAtom, int] = {shown[i]: k for k, i in enumerate(dict.fromkeys((*written, *shown)))}
         self.lets: list[str] = []
@@ -320,7 +320,7 @@ class BoxText:
                 stated = fewer
         return stated
 
-    def extents(self, found: Domain) -> tuple[Affine, ...]:
+    def extents(self, found: Domain) -> Shape:
         """The extents of the result that a reader finds."""
         shape = [found.last(s) + 1 for s in self.op.write if isinstance(s, Affine)]
         history = self.w.histories.get(self.name) if self.e.outs[0] not in self.w.told else None
@@ -531,7 +531,7 @@ class InLoop(BoxText):
     def starts_from(self) -> Atom | None:
         return None
 
-    def extents(self, found: Domain) -> tuple[Affine, ...]:
+    def extents(self, found: Domain) -> Shape:
         shape = list(super().extents(found))
         at = step_place(self.op, self.loop.op.step)
         if at is not None:

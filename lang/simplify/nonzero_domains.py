@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Atoms, Equation, Lit, Shape, Var, definitions, shape_of
-from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted
+from adcli.lang.ir.affine import Affine, Index, NewSubstitution, affine, atoms, substituted
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.comprehension import Comprehension, Ends, Read, all_fixed, ends_of, implied, in_ranges, needed_guards
 from adcli.lang.operations.elementwise import every_element
@@ -90,7 +90,7 @@ def where_positive(op: Comprehension, args: Atoms, known: Supports) -> Support |
 def at(s: Read, args: Atoms, known: Supports) -> Support | None:
     """The conditions under which an element that is read is not zero; None where they are not known."""
     conditions = known.get(args[s.arg])
-    by: dict[Index | str, Affine] = {p: x for p, x in zip(PLACES, s.subscripts, strict=False) if isinstance(x, Affine)}
+    by: NewSubstitution = {p: x for p, x in zip(PLACES, s.subscripts, strict=False) if isinstance(x, Affine)}
     if conditions is None or len(by) < len(s.subscripts):
         return None
     return tuple([substituted(c, by) if isinstance(c, Affine) else c for c in conditions])
@@ -99,7 +99,7 @@ def at(s: Read, args: Atoms, known: Supports) -> Support | None:
 def written(op: Comprehension) -> tuple[Affine, ...] | None:
     """Which elements a comprehension writes: its ranges and guards, said of the places of an element; None where its subscripts
     do not give them."""
-    by: dict[Index | str, Affine] = {}
+    by: NewSubstitution = {}
     conditions: list[Affine] = []
     for place, s in zip(PLACES, op.write, strict=False):
         if not isinstance(s, Affine):

@@ -5,8 +5,8 @@ mathematics library computes: of functions only signs are claimed, ends near zer
 what is not strictly apart by more than rounding is not said to be. NaN is always possible. A declared range says nothing here: a
 program may be evaluated outside of it.
 
-Then the conditions under which values of a program matter. A value that only one arm of a `select` reads has no part in any result where the other arm is taken. There it may be anything, so
-that what computes it may assume the condition.
+Then the conditions under which values of a program matter. A value that only one arm of a `select` reads has no part in any
+result where the other arm is taken. There it may be anything, so that what computes it may assume the condition.
 """
 from __future__ import annotations
 

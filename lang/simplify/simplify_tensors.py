@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from adcli.lang.ir import Atom, Atoms, Equation, Lit, Param, Program, Var
-from adcli.lang.ir.affine import Affine, Index, affine, bounds, substituted
+from adcli.lang.ir.affine import Affine, NewSubstitution, Substitution, affine, bounds, substituted
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.primitives import select
 from adcli.lang.operations.comprehension import BodySource, Comprehension, Read, body_of, covers, ends_of, needed_guards
@@ -47,7 +47,7 @@ def enter(f: Folder, e: Equation, args: Atoms) -> None:
 def structure(op: Boxed) -> ValueKey:
     """A value number of operations over boxes: equal for those that compute the same of their arguments, whatever indices are
     called."""
-    by: dict[Index | str, Affine] = {r.index: affine(f" {k}") for k, r in enumerate(op.ranges)}
+    by: NewSubstitution = {r.index: affine(f" {k}") for k, r in enumerate(op.ranges)}
     if isinstance(op, MatrixOperation):
         return (op.name, op.transposed, op.shape, tuple((r.low, r.high) for r in op.ranges),
                 tuple(substituted(g, by) for g in op.guards), tuple(_form(s, by) for s in op.write),
@@ -57,7 +57,7 @@ def structure(op: Boxed) -> ValueKey:
             tuple(_form(s, by) for s in op.sources), body_structure(op.body))
 
 
-def _form(s: BodySource, by: Mapping[Index | str, Affine]) -> object:
+def _form(s: BodySource, by: Substitution) -> object:
     return (s.arg, *[_form(x, by) for x in s.subscripts]) if isinstance(s, Read) else substituted(s, by)
 
 

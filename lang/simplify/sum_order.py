@@ -35,7 +35,7 @@ from math import isfinite, prod
 from typing import NamedTuple
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Var
-from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted, value
+from adcli.lang.ir.affine import Affine, Index, NewSubstitution, Substitution, affine, atoms, substituted, value
 from adcli.lang.ir.records import value_record
 from adcli.lang.operations.comprehension import (
     Agreement,
@@ -82,7 +82,7 @@ def contracted(program: Program) -> Program:
     nothing changes. The indices of every comprehension are in the order in which they are read."""
     exact, changed = program.source is not None and program.source.exact_order, False
     equations: list[Equation] = []
-    agreed: dict[Index | str, Affine] = {}
+    agreed: NewSubstitution = {}
     sums = MarginalSums()
     for e in program.equations:
         read = as_read(e)
@@ -154,7 +154,7 @@ def over_steps(e: Equation, steps: Range, outs: tuple[Var, ...], args: Sequence[
     return e.with_op(replace(e.op, ranges=(steps, *e.op.ranges), **changes), args, outs)
 
 
-def ordered(e: Equation, agreed: Mapping[Index | str, Affine]) -> Iterator[Equation]:
+def ordered(e: Equation, agreed: Substitution) -> Iterator[Equation]:
     """A sum as several, until none of them can be made of fewer points; `agreed` are sizes that are equal to others."""
     todo = [e]
     while todo:
@@ -167,7 +167,7 @@ def ordered(e: Equation, agreed: Mapping[Index | str, Affine]) -> Iterator[Equat
             todo += reversed(parts)
 
 
-def agree(agreed: dict[Index | str, Affine], a: Agreement) -> None:
+def agree(agreed: NewSubstitution, a: Agreement) -> None:
     """Enter that two extents are the same number, where one of them is a size: one of all that are equal stands for them."""
     left, right = substituted(a.left, agreed), substituted(a.right, agreed)
     for one, other in ((left, right), (right, left)):
@@ -253,7 +253,7 @@ def flat(node: ProductPart) -> ProductPart:
 class SumRewrites:
     """A sum, and the equations that compute it in parts; `out` and `every` are the boxes of its result and of all its indices."""
 
-    def __init__(self, e: Equation, op: Comprehension, agreed: Mapping[Index | str, Affine]) -> None:
+    def __init__(self, e: Equation, op: Comprehension, agreed: Substitution) -> None:
         self.e, self.op, self.agreed = e, op, agreed
         self.out, self.every = box_of(op, op.write), (1 << len(op.ranges)) - 1
         self.guarded = box_of(op, op.guards)
@@ -400,7 +400,7 @@ def indices(op: Comprehension, sources: tuple[object, ...]) -> set[Index]:
 def sum_of(e: Equation, op: Comprehension, earlier: EarlierSum, index: dict[Affine, Index], negated: bool) -> Equation:
     """The sum over elements of an earlier one; `index` are the indices by their names in the form of the terms."""
     kept = {index[x] for x in earlier.kept}
-    here: dict[Index | str, Affine] = {a: affine(i) for name, i in index.items() for a in atoms(name) if isinstance(a, str)}
+    here: NewSubstitution = {a: affine(i) for name, i in index.items() for a in atoms(name) if isinstance(a, str)}
     source = Read(0, tuple([substituted(s, here) for s in earlier.subscripts]))
     x = Param(Var("x0"), "x0")
     sign = [Equation((Var(None, True),), NEG, (x.var,))] if negated != earlier.negated else []

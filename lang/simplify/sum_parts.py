@@ -14,14 +14,14 @@ products is (sum_order.py), this is part of what a program means, and of derivat
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, reduce
 from operator import or_
 from typing import NamedTuple
 
 from adcli.lang.ir import Atom, Atoms, Equation, Lit, Param, Primitive, Program, Var, definitions, shape_of
-from adcli.lang.ir.affine import Affine, Index, affine, bounds, never_negative, substituted
+from adcli.lang.ir.affine import Affine, Substitution, affine, bounds, never_negative, substituted
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.records import value_record
@@ -130,7 +130,7 @@ def sources_of(op: Comprehension, values: Iterable[Atom]) -> list[BodySource]:
     return [s for p, s in op.inputs() if p.var in needed]
 
 
-def reads_inside(e: Equation[Comprehension], sources: Iterable[BodySource], agreed: Mapping[Index | str, Affine]) -> bool:
+def reads_inside(e: Equation[Comprehension], sources: Iterable[BodySource], agreed: Substitution) -> bool:
     """Whether these reads are inside of their tensors for all sizes; `agreed` are sizes that are equal to others. What else is
     inside is so only where no range is empty, and a part of the sum with fewer ranges would read what the whole does not."""
     op = e.op
@@ -315,7 +315,7 @@ class Triangle(NamedTuple):
     down: bool
 
 
-def linear(e: Equation[Comprehension], fewest: int, agreed: Mapping[Index | str, Affine]) -> Iterator[Equation]:
+def linear(e: Equation[Comprehension], fewest: int, agreed: Substitution) -> Iterator[Equation]:
     """A sum over a triangle of at least so many points as a loop and a copy; any other equation as it is. `agreed` are sizes that
     are equal to others."""
     op = e.op

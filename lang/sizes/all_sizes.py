@@ -17,7 +17,9 @@ from adcli.lang.ir.affine import (
     Floor,
     Index,
     Modulo,
+    NewSubstitution,
     Product,
+    Substitution,
     affine,
     atoms,
     bounds,
@@ -100,7 +102,7 @@ def size_conditions(program: Program) -> SizeConditions:
             require(Condition((x - y, y - x), why))
     for e, op in comprehensions:
         reaches = {r.index: max(_reach(r.low, {}), _reach(r.high, {})) + 1 for r in op.ranges}
-        largest: dict[Index | str, Affine] = {r.index: _absolute(r.low) + _absolute(r.high) for r in op.ranges}
+        largest: NewSubstitution = {r.index: _absolute(r.low) + _absolute(r.high) for r in op.ranges}
         for x in expressions(op):
             _measure(x, reaches, found, largest)
         divided(*expressions(op))
@@ -175,7 +177,7 @@ def in_doubt(access: Access, domain: Domain) -> list[Affine]:
 # ---------------------------------------------------------------- words
 
 def _measure(x: Affine, reaches: Mapping[Index, int], found: SizeConditions,
-             largest: Mapping[Index | str, Affine] | None = None) -> None:
+             largest: Substitution | None = None) -> None:
     """Make the divisor so large that no sum in an expression overflows, and have its products bounded: those of sizes, and of the
     `largest` values of indices with sizes."""
     found.divisor = max(found.divisor, _reach(x, reaches))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from adcli.lang.ir.affine import Affine, Index, affine, bounds, greatest, never_negative, substituted
+from adcli.lang.ir.affine import Affine, Index, NewSubstitution, affine, bounds, greatest, never_negative, substituted
 from adcli.lang.ir.records import value_record
 from adcli.lang.operations.comprehension import MOST_DIMENSIONS, Comprehension, Range, Subscript, ends_of, in_ranges
 from adcli.lang.operations.matrix import Boxed
@@ -145,7 +145,7 @@ def written_box(op: Boxed) -> Box | None:
 def written_region(op: Boxed) -> Region | None:
     """The elements that an operation writes, exactly; None where their subscripts do not say at which point that is done. A
     reduction gives all elements of its box a value, whatever its guards are."""
-    by: dict[Index | str, Affine] = {}
+    by: NewSubstitution = {}
     found: list[Affine] = []
     for d, s in enumerate(op.write):
         if not isinstance(s, Affine):

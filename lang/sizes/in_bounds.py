@@ -29,6 +29,7 @@ from adcli.lang.ir.affine import (
     Floor,
     Index,
     Modulo,
+    NewSubstitution,
     Product,
     affine,
     atoms,
@@ -366,7 +367,7 @@ def _together(each: Meeting, op: Recurrence) -> tuple[list[Affine], list[Range]]
     writer, other = each.writer.op, each.other.op
     assert isinstance(writer, Boxed)
     again = {r.index: Index(r.index.name) for r in other.ranges}
-    by: dict[Index | str, Affine] = {i: affine(j) for i, j in again.items()}
+    by: NewSubstitution = {i: affine(j) for i, j in again.items()}
     rows: list[Affine] = [*writer.guards, *[substituted(g, by) for g in other.guards]]
     for mine, its in zip(writer.write, each.subscripts, strict=False):
         if isinstance(mine, Affine) and isinstance(its, Affine):

@@ -15,8 +15,8 @@ from adcli.lang.expressions.assignments import check_name
 from adcli.lang.expressions.reductions import combination, compacted, first_place, updated
 from adcli.lang.expressions.scope import POISON, EquationScope
 from adcli.lang.expressions.subscripts import check_elements, operands
-from adcli.lang.ir import Atom, Equation, Program, Result, Var
-from adcli.lang.ir.affine import Affine, Index, affine, greatest, never_negative, substituted, text, weight
+from adcli.lang.ir import Atom, Equation, Program, Result, Shape, Var
+from adcli.lang.ir.affine import Affine, Index, NewSubstitution, affine, greatest, never_negative, substituted, text, weight
 from adcli.lang.ir.errors import AdError, Fix, Span, plural
 from adcli.lang.operations.comprehension import (
     MOST_DIMENSIONS,
@@ -126,7 +126,7 @@ class TensorStatement:
             raise self.context.fault(f"'{self.name}' holds numbers that need not be whole", token, f"write {self.s.symbol}!")
         return declared or (isinstance(before, Var) and before.whole) or self.s.symbol.startswith("arg")
 
-    def declared_shape(self) -> tuple[Affine, ...] | None:
+    def declared_shape(self) -> Shape | None:
         for clause in self.s.clauses:
             if clause.kind == "shape" and type(clause.name) is Typed:
                 if clause.name.text != self.name:
@@ -235,7 +235,7 @@ class TensorStatement:
 
     def not_empty(self, indices: Mapping[str, Index], domain: Domain) -> list[Affine]:
         """Guards that leave points of some indices only where the other ranges of a domain have any."""
-        by: dict[Index | str, Affine] = {r.index: affine(indices[r.index.name]) for r in domain.ranges if r.index.name in indices}
+        by: NewSubstitution = {r.index: affine(indices[r.index.name]) for r in domain.ranges if r.index.name in indices}
         lengths = [substituted(r.high - r.low, by) for r in domain.ranges if r.index.name not in indices]
         return [n - 1 for n in lengths if {*indices.values()}.issuperset(n.indices())]
 
@@ -501,7 +501,7 @@ class TensorStatement:
         plain = not made and self.s.symbol == "=" and not self.s.clauses
         return plain and not b.accesses and 0 < len(names) == len(self.s.subscripts or ()) and bool(read & {*names})
 
-    def write_access(self, write: tuple[Subscript, ...], known: tuple[Affine, ...]) -> Access:
+    def write_access(self, write: tuple[Subscript, ...], known: Shape) -> Access:
         if len(known) != (given := len(write) + len(self.rest)):
             raise self.context.fault(f"'{self.name}' has {dimensions(len(known))}, not {given}", self.s.target)
         spans = tuple(n.span for n in self.s.subscripts or ())
@@ -524,7 +524,7 @@ class TensorStatement:
             raise self.context.fault(f"two points write the same element of '{self.name}'", self.s.target,
                                      "write +=! to add them up, or give each point an element of its own")
 
-    def shape(self, write: tuple[Subscript, ...], domain: Domain) -> tuple[Affine, ...]:
+    def shape(self, write: tuple[Subscript, ...], domain: Domain) -> Shape:
         """The extents of the result: declared, those of the value it starts from, or what the greatest subscripts ask for."""
         known = self.declared
         if known is None and self.before is not None and not self.s.symbol.endswith("!"):
@@ -546,11 +546,11 @@ class TensorStatement:
             raise fault
         return shape
 
-    def is_stated_shape(self, known: tuple[Affine, ...]) -> bool:
+    def is_stated_shape(self, known: Shape) -> bool:
         """Whether this statement says the shape of its target."""
         return known is self.declared
 
-    def extents(self, write: tuple[Subscript, ...], domain: Domain) -> tuple[Affine, ...]:
+    def extents(self, write: tuple[Subscript, ...], domain: Domain) -> Shape:
         """The extents that the greatest subscripts ask for, those of other statements too where these are looked at ahead."""
         found = [domain.last(w) + 1 for w in write if isinstance(w, Affine)]
         history = self.tensors.histories.get(self.name)
@@ -561,7 +561,7 @@ class TensorStatement:
                 extent_over([each for each in intervals if goes_beyond(*each, own)], own)
         return tuple(found)
 
-    def same_shape(self, shape: tuple[Affine, ...]) -> list[Agreement]:
+    def same_shape(self, shape: Shape) -> list[Agreement]:
         """A tensor that is made anew has the extents that it had."""
         before = () if self.before is None else shape_of(self.before)
         found = []
@@ -638,7 +638,7 @@ class TensorStatement:
                    for t in targets_of(s)]
         return targets.count(self.name) == 1
 
-    def remark_gaps(self, write: tuple[Subscript, ...], shape: tuple[Affine, ...], domain: Domain) -> None:
+    def remark_gaps(self, write: tuple[Subscript, ...], shape: Shape, domain: Domain) -> None:
         """A note on elements that are not written because what is read leaves them out of a range that is not stated."""
         if not write or (self.before is not None and not self.s.symbol.endswith("!")):
             return

@@ -7,7 +7,7 @@ from math import isfinite
 from adcli.lang.expressions.assignments import check_name
 from adcli.lang.expressions.scope import POISON, Context, EquationScope, node_name
 from adcli.lang.expressions.subscripts import LONGEST, TOO_LARGE, AffineReader
-from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Var
+from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Shape, Var
 from adcli.lang.ir.affine import Affine, Index, affine, floor, greatest, least, remainder, weight
 from adcli.lang.ir.errors import AdError, Fix, Span, plural
 from adcli.lang.ir.primitives import TABLE
@@ -457,7 +457,7 @@ def size_of(scope: EquationScope, name: str) -> Affine | None:
     return counted(scope.env, name) if known is None else known
 
 
-def extents(scope: EquationScope, typed: Typed, new: bool = False) -> tuple[Affine, ...]:
+def extents(scope: EquationScope, typed: Typed, new: bool = False) -> Shape:
     """The extents of a declaration in a scope; with `new`, names that are no sizes yet become sizes."""
     context = scope.context
 
