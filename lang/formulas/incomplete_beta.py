@@ -155,7 +155,7 @@ def tail(upper: bool, m: int, k: int, a: Any, b: Any, place: BetaArgument, op: A
 def inside(a: Any, b: Any, place: BetaArgument, op: Any) -> Any:
     """Whether shapes and place are those of a distribution."""
     some = ((a > 0) | (place.log_x > -math.inf)) & ((b > 0) | (place.log_y > -math.inf)) & (a + b > 0)
-    return (a >= 0) & (b >= 0) & some & (op.min(a, b) < math.inf) & (place.log_x == place.log_x)
+    return (a >= 0) & (b >= 0) & some & (op.min(a, b) < math.inf) & (place.x >= 0)
 
 
 def summed_width(slope: Any, curvature: Any, flat: Any, shape: Any, op: Any) -> Any:
