@@ -116,8 +116,10 @@ class Assessment:
 
     @property
     def rank(self) -> tuple[int, float]:
-        """The lower, the better."""
-        return VERDICTS.index(self.verdict), (self.f if self.violation <= FEASIBLE else self.violation)
+        """The lower, the better; a value where a derivative is infinite is as good as one where a solver still moves."""
+        feasible = self.violation <= FEASIBLE
+        verdict = MOVING if self.verdict == NOT_FINITE and feasible else self.verdict
+        return VERDICTS.index(verdict), (self.f if feasible else self.violation)
 
 
 def outside(values: Vector, low: Vector, high: Vector) -> float:

@@ -179,10 +179,11 @@ def by_multipliers(here: PointDerivatives, bounds: Bounds, size: Vector, pulls: 
 def assessed(at: Derivatives, x: Vector, bounds: Bounds, size: Vector, on: Active) -> Assessment:
     """Verdict on a point with these multipliers."""
     here = at(x)
+    violation = max(outside(x, bounds.low, bounds.high), outside(here.c, bounds.c_low, bounds.c_high))
     if not all(np.isfinite(part).all() for part in (here.f, here.c, here.gradient, here.jacobian.data)):
         nothing = np.zeros(len(here.c)), np.zeros(len(x))
-        return Assessment(x, here.f, here.c, NOT_FINITE, here.gradient, np.inf, *nothing, *(part != 0 for part in nothing))
-    violation = max(outside(x, bounds.low, bounds.high), outside(here.c, bounds.c_low, bounds.c_high))
+        violation = violation if np.isfinite(here.f) and np.isfinite(here.c).all() else np.inf
+        return Assessment(x, here.f, here.c, NOT_FINITE, here.gradient, violation, *nothing, *(part != 0 for part in nothing))
     known = Assessment(x, here.f, here.c, FLAT, on.residual / size, violation, on.multipliers, on.bound_multipliers / size,
                        on.conditions, on.variables)
     apart = slackness(here, bounds, size, on)

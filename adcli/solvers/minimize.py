@@ -113,9 +113,9 @@ def scipy_method(method: str, second: str = "", tolerance: dict[str, float] | No
         from scipy import optimize
         more: dict[str, Any] = {}
         if second == "dense":
-            more["hess"] = lambda y: dense(e.hess(y, e.no_weights(y)))
+            more["hess"] = lambda y: finite(dense(e.hess(y, e.no_weights(y))))
         elif second == "product":
-            more["hessp"] = e.hessp
+            more["hessp"] = lambda y, d: finite(e.hessp(y, d))
         elif second == "any":
             more["hess"] = lambda y: e.hess(y, e.no_weights(y))
         if np.isfinite(e.bounds.low).any() or np.isfinite(e.bounds.high).any():
@@ -126,9 +126,14 @@ def scipy_method(method: str, second: str = "", tolerance: dict[str, float] | No
             more["constraints"] = optimize.NonlinearConstraint(e.c, e.bounds.c_low, e.bounds.c_high, **own)
         if method.startswith("trust-") and method != "trust-constr":
             more["callback"] = Watcher(e)
-        found = optimize.minimize(e.f, y0, jac=e.g, method=method, options={most: ITERATIONS, **(tolerance or {})}, **more)
+        found = optimize.minimize(e.f, y0, jac=lambda y: finite(e.g(y)), method=method, options={most: ITERATIONS, **(tolerance or {})}, **more)
         return SolverEnd(found.x, int(found.get("nit", 0)), str(found.message))
     return solve
+
+
+def finite(derivative: Vector) -> Vector:
+    """A derivative with 0 where it is not finite: no step leaves from there, and SciPy's methods take no other number."""
+    return np.nan_to_num(derivative, nan=0.0, posinf=0.0, neginf=0.0)
 
 
 class Watcher:
@@ -226,11 +231,11 @@ def minimize(problem: Problem, solver: str = "auto", watch: Watch = lambda *stat
 def ended(e: Evaluations, name: str, y0: Vector) -> tuple[Assessment, str, int, str]:
     """Assessment of the end of a solver, its name, its iterations, and what it says."""
     e.kept.clear()
-    e.iteration = 0
+    e.iteration, e.lowest = 0, (np.inf, None)
     try:
         end = SOLVERS[name](e, np.clip(y0, e.bounds.low, e.bounds.high))
     except GIVEN_UP as error:
-        end = SolverEnd(y0, 0, str(error))
+        end = SolverEnd(y0 if e.lowest[1] is None else e.lowest[1], 0, str(error))
     y = np.clip(end.y if np.isfinite(end.y).all() else y0, e.bounds.low, e.bounds.high)
     return judgement(e, y, end.pulls), name, end.iterations, end.message
 

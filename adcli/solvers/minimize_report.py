@@ -92,6 +92,8 @@ class Report:
         """Verdict on one line."""
         found, held = self.optimum.found, self.optimum.found.active.any() or self.optimum.found.held.any()
         gradient = f"gradient{' of the Lagrangian' if held else ''} {self.gradient:.2g}"
+        if found.verdict == NOT_FINITE and np.isfinite(found.f) and np.isfinite(found.c).all():
+            return f"not shown to be a {self.word}: a derivative is not finite here"
         if found.verdict == NOT_FINITE:
             return f"no {self.word}: {self.objective}, a condition or a derivative is not finite here"
         if found.verdict == INFEASIBLE:
@@ -196,9 +198,11 @@ class Report:
             if near is not None:
                 yield near
         yield from failure(function, *((found.x, False) if found.verdict == NOT_FINITE else (optimum.bad, True)))
-        if found.verdict in (MOVING, NOT_FINITE) and self.far:
-            yield (f"note: {self.objective} still {self.verb} at {point_text(function.components, found.x)}: it may have no"
-                   f" {self.word}; bounds are declared as 'input x in [0, 10]'")
+        moved, edge = not np.array_equal(found.x, self.problem.start), optimum.bad is not None and not self.problem.conditions
+        if found.verdict in (MOVING, NOT_FINITE) and (self.far or (found.verdict == MOVING and edge and moved)):
+            where = f"it may have no {self.word}" if self.far else f"its {self.word} may be where its domain ends"
+            yield (f"note: {self.objective} still {self.verb} at {point_text(function.components, found.x)}: {where};"
+                   " bounds are declared as 'input x in [0, 10]'")
 
 
 def pull(multiplier: float) -> str:

@@ -68,6 +68,8 @@ class Evaluations:
         self.bounds = problem.bounds._replace(low=problem.bounds.low / self.scale, high=problem.bounds.high / self.scale)
         self.counts: Counter[str] = Counter()
         self.bad: Vector | None = None
+        self.lowest: tuple[float, Vector | None] = np.inf, None
+        """The least value so far where there are no conditions, and its point."""
         self.kept: dict[str, tuple[bytes, Any]] = {}
 
     def once(self, what: str, y: Vector, more: bytes, compute: Callable[[Vector], Any]) -> Any:
@@ -89,8 +91,10 @@ class Evaluations:
 
     def f(self, y: Vector) -> float:
         """For solvers, which take a shorter step where it is infinite, and lose themselves where it is NaN."""
-        found = float(self.values(y)[0])
-        return found if found == found else np.inf
+        f, *conditions = self.values(y)
+        if f < self.lowest[0] and not conditions:
+            self.lowest = float(f), np.array(y)
+        return float(f) if f == f else np.inf
 
     def c(self, y: Vector) -> Vector:
         return self.values(y)[1:]

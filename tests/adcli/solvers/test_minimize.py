@@ -110,15 +110,17 @@ def test_what_is_no_minimum_is_not_called_one(program, at, options, verdict, sai
     assert re.search(said, " ".join([found.message, *found.why])), found
 
 
-def test_a_solver_that_fails_at_a_point_leaves_the_start():
+def test_a_search_goes_on_beside_points_where_nothing_is_finite():
     root = adcli.compile("""input x, a
 h(0) = x
 for t in 0:20 until abs(h(t+1) - h(t)) < 1e-9 { h(t+1) = h(t) - (h(t)**2 - a)/(2*h(t)) }
 f = (h(20) - 2)**2
 output f""")
-    found = root.minimize({"x": 1, "a": 0}, solver="trust-exact")   # SciPy raises UnboundLocalError
-    assert not found.success
-    assert found.x == pytest.approx([1, 0])
+    found = root.minimize({"x": 1, "a": 0}, solver="trust-exact")
+    assert not found.success and found.fun < 4
+    for start, said in ((3, "sqrt'(u) at u = 0.0: singular"), (3.3, "at x = 1: its minimum may be where its domain ends")):
+        edge = adcli.compile("f = sqrt(x - 1)").minimize({"x": start})
+        assert not edge.success and edge.x == pytest.approx([1], abs=1e-5) and said in " ".join(map(str, edge.why))
 
 
 def test_multipliers_are_what_the_optimum_changes_by():
