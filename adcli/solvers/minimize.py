@@ -126,7 +126,8 @@ def scipy_method(method: str, second: str = "", tolerance: dict[str, float] | No
             more["constraints"] = optimize.NonlinearConstraint(e.c, e.bounds.c_low, e.bounds.c_high, **own)
         if method.startswith("trust-") and method != "trust-constr":
             more["callback"] = Watcher(e)
-        found = optimize.minimize(e.f, y0, jac=lambda y: finite(e.g(y)), method=method, options={most: ITERATIONS, **(tolerance or {})}, **more)
+        found = optimize.minimize(e.f, y0, jac=lambda y: finite(e.g(y)), method=method,
+                                  options={most: ITERATIONS, **(tolerance or {})}, **more)
         return SolverEnd(found.x, int(found.get("nit", 0)), str(found.message))
     return solve
 

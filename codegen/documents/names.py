@@ -61,8 +61,10 @@ class DocumentNames:
         if m := BARRED.fullmatch(name):
             return self.marked(m[1], ADJOINT)
         for at in [m.start() for m in re.finditer("_d", name)]:
-            if name[0] == "d" and name[1:at] in self.labels and name[at + 2:] in self.labels:
-                return self.notation.partial(self.plain(name[1:at]), Counter([self.plain(name[at + 2:])]))
+            of, by = name[1:at], name[at + 2:]
+            adjoint = BARRED.fullmatch(of)
+            if name[0] == "d" and by in self.labels and (adjoint[1] if adjoint else of) in self.labels:
+                return self.notation.partial(self.derivative(of) if adjoint else self.plain(of), Counter([self.plain(by)]))
         return self.marked(name[1:], TANGENT) if name[0] == "d" and len(name) > 1 else self.plain(name)
 
     def marked(self, of: str, kind: str) -> str:

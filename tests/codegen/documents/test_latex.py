@@ -21,7 +21,7 @@ from session_seed import drawn, half, session_seed
 COMMANDS = frozenset((
     *LETTERS, *CAPITALS, "text", "mathit", "operatorname", "textit", "frac", "partial", "bar", "dot", "sqrt", "cdot", "vee",
     "wedge", "neg", "le", "ge", "ne", "lvert", "rvert", "max", "min", "exp", "ln", "log", "sin", "cos", "tan", "arcsin", "arccos",
-    "arctan", "sinh", "cosh", "tanh", "infty", "Leftrightarrow", "quad", "begin", "end"))
+    "arctan", "sum", "sinh", "cosh", "tanh", "infty", "Leftrightarrow", "quad", "begin", "end"))
 
 
 def check(text: str) -> None:
@@ -68,6 +68,7 @@ CASES = {
     "hessian": (hessian(PRIMAL), [
         r"\dot{\bar{p}}^{(1)} &= ", r"\frac{\partial^{2} v}{\partial x^{2}} &= ",
         r"\frac{\partial^{2} v}{\partial x \, \partial y} &= 0"]),
+    "adjoints along inputs": (hessian(parse("input x(N), a\nv +=! a*x(i)**3")), [r"\frac{\partial \bar{x}}{\partial x_{i}} &= "]),
     "names": (gradient(parse("α = x1*y_max\none_long_name = max(α, x_1)\noutput one_long_name")), [
         r"\alpha &= \mathit{x1} \cdot y_{\text{max}} \\",
         r"\frac{\partial \mathit{one\_long\_name}}{\partial \mathit{x\_1}} &="]),
