@@ -139,8 +139,9 @@ class Report:
 
     def held(self) -> list[tuple[str, float, float]]:
         """The variables at bounds: name, bound and multiplier."""
-        found, names = self.optimum.found, self.problem.function.components
-        return [(names[i], float(found.x[i]), float(found.bound_multipliers[i])) for i in np.flatnonzero(found.held)]
+        found, names, b = self.optimum.found, self.problem.function.components, self.problem.bounds
+        bound = np.where(found.x - b.low <= b.high - found.x, b.low, b.high)
+        return [(names[i], float(bound[i]), float(found.bound_multipliers[i])) for i in np.flatnonzero(found.held)]
 
     def conditions(self) -> list[tuple[str, float, bool, float]]:
         """Conditions as written, each with its value, whether it is active, and its multiplier."""

@@ -13,7 +13,7 @@ from command import succeeds
 from hock_schittkowski import FOUND, UNSHOWN
 from hock_schittkowski import PROBLEMS as HOCK_SCHITTKOWSKI
 from hock_schittkowski_models import compiled
-from places import DATA
+from places import DATA, ROOT
 from session_seed import drawn, half
 
 import adcli
@@ -555,3 +555,9 @@ def test_what_is_not_loaded_with_scipy_can_be_loaded_later():
               "import scipy.optimize; print(*[getattr(numpy, name).__name__ for name in UNREAD])")
     said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert said.split() == [f"numpy.{name}" for name in UNREAD]
+
+
+def test_a_bound_that_is_nearly_reached_is_told_as_declared():
+    at = "y=[28,8,-3],s=[15,10,16],mu=4,tau=3,z=[1,0,0]"
+    found = succeeds("minimize", ROOT / "samples/eight_schools.ad", "--maximize", "--wrt", "mu,tau,z", "--at", at)
+    assert "tau is at its bound 0: " in found.out and "tau = 0.0\n" not in found.out
