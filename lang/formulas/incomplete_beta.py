@@ -122,7 +122,7 @@ def share(m: int, k: int, a: Any, b: Any, of_b: Any, op: Any) -> Jet:
 
 
 def tail(upper: bool, m: int, k: int, a: Any, b: Any, place: BetaArgument, op: Any) -> Any:
-    """The derivative of the lower tail, or of the `upper` one, m times by a and k times by b."""
+    """The derivative of the lower tail, m times by a and k times by b, or the `upper` one itself."""
     x, y, s = place.x, place.y, a + b
     kernel = BetaKernel(m, k, a, b, place, op)
     left = x * op.max(b, 1) <= y * op.max(a, 1)
@@ -144,7 +144,6 @@ def tail(upper: bool, m: int, k: int, a: Any, b: Any, place: BetaArgument, op: A
     found = op.select(kernel.value == 0, 0, kernel.value * (edge + mass))
     if m + k:
         value, ends = op.select(below, found, -found), (0.0, 0.0)
-        value = -value if upper else value
     else:
         value, ends = op.select(~below if upper else below, found, 1 - found), (1.0, 0.0) if upper else (0.0, 1.0)
     low, high = (place.log_x == -math.inf) | (a == math.inf), (place.log_y == -math.inf) | (b == math.inf)

@@ -28,6 +28,12 @@ def test_the_rounding_bound_holds_and_is_not_vacuous(text):
             assert abs(value - true[result.name]) <= bound <= 1e-7 * (1 + abs(value)), (result.name, at)
 
 
+@pytest.mark.parametrize("text", ["v = gamma_p(x, 1.7)", "v = inc_beta(x, 1.7, 0.3)", "v = inc_beta_logit(x, 1.7, 0.3)"])
+def test_sums_over_tables_have_a_bound(text):
+    program = expand(parse(text))
+    assert Rounding(program, {"x": 2.5}).of(program.results[0].atom)[1] < 1e-13
+
+
 @pytest.mark.parametrize("text", TEXTS)
 def test_the_bound_of_single_precision_holds_and_is_not_vacuous(text):
     """Against the program carried out with every result rounded to single precision."""
