@@ -232,42 +232,68 @@ def on_circle(f: Callable[[Any], Any], most: Any, m: int) -> Callable[[Any], Any
     return derived
 
 
-def k_of_order(nu: Any, x: Any, scaled: bool) -> Any:
-    """K, or exp(x)·K. Beside whole orders, where Arb loses digits, it is that of the whole order, within 2·|δ|·K of the order
-    above, which bounds the integral of t·cosh(νt)·exp(−x·cosh(t))."""
+def beside_whole(f: Callable[[Any], Any], most: Callable[[Any], Any], nu: Any) -> Any:
+    """f(ν), but beside whole orders, where Arb loses digits, that of the whole order, within 2·|δ|·`most` of the order above."""
     whole = arb(nu.real.mid().floor()) if (nu.real.mid() - nu.real.mid().floor()) < 0.5 else arb(nu.real.mid().ceil())
     off = abs(nu - whole).upper()
     if not 0 < off < arb(2) ** (8 - ctx.prec):
-        return acb(x).bessel_k(nu, scaled=scaled)
-    most = 2 * off * acb(x).bessel_k(acb(abs(whole) + 1), scaled=scaled).real.upper()
-    return acb(x).bessel_k(acb(whole), scaled=scaled) + acb(arb(0, most), arb(0, most))
+        return f(nu)
+    error = (2 * off * most(abs(whole) + 1)).upper()
+    return f(acb(whole)) + acb(arb(0, error), arb(0, error))
 
 
-def most_of_k(nu: Any, x: Any, scaled: bool) -> Any:
-    return acb(x).bessel_k(acb(nu), scaled=scaled).real
+def k_of_order(nu: Any, x: Any, scaled: bool) -> Any:
+    """K, or exp(x)·K; K of the order above bounds the integral of t·cosh(νt)·exp(−x·cosh(t))."""
+    return beside_whole(lambda s: acb(x).bessel_k(s, scaled=scaled), lambda s: most_of_k(s, 0, x, scaled), nu)
+
+
+def most_of_k(nu: Any, off: Any, x: Any, scaled: bool) -> Any:
+    return acb(x).bessel_k(acb(abs(nu) + off), scaled=scaled).real
 
 
 def i_of_order(nu: Any, x: Any, scaled: bool) -> Any:
     return acb(x).bessel_i(nu, scaled=scaled)
 
 
-def most_of_i(nu: Any, x: Any, scaled: bool) -> Any:
-    """A bound by integrals for complex orders on circles (NIST Digital Library of Mathematical Functions, 10.32.4)."""
-    return 2 * i_of_order(acb(0), x, scaled).real + most_of_k(nu, x, False) * (-x if scaled else arb(0)).exp()
+def j_of_order(nu: Any, x: Any, scaled: bool) -> Any:
+    return acb(x).bessel_j(nu)
 
 
-def bessel(of_order: Callable[..., Any], most_of: Callable[..., Any], sign: int,
+def y_of_order(nu: Any, x: Any, scaled: bool) -> Any:
+    return beside_whole(acb(x).bessel_y, lambda s: most_of_y(s, 0, x, scaled), nu)
+
+
+def most_of_i(nu: Any, off: Any, x: Any, scaled: bool) -> Any:
+    """A bound for complex orders on circles: by I of the least order and |Γ(s)| >= Γ(Re(s))/√cosh(π·Im(s)), or by integrals (NIST
+    Digital Library of Mathematical Functions, 5.6.7 and 10.32.4)."""
+    if nu >= off:
+        return 2 * i_of_order(acb(nu - off), x, scaled).real
+    return 2 * i_of_order(acb(0), x, scaled).real + most_of_k(nu, off, x, False) * (-x if scaled else arb(0)).exp()
+
+
+def most_of_j(nu: Any, off: Any, x: Any, scaled: bool) -> Any:
+    return most_of_i(nu, off, x, False) if x < 1 else most_of_y(nu, off, x, False)
+
+
+def most_of_y(nu: Any, off: Any, x: Any, scaled: bool) -> Any:
+    """A bound for J, Y and half of their derivatives by the order, by Schläfli's integrals (NIST Digital Library of Mathematical
+    Functions, 10.9.6 and 10.9.7), where sinh(t) >= cosh(t) − 1."""
+    return 2 + 4 * most_of_k(nu, off, x, True)
+
+
+def bessel(of_order: Callable[..., Any], most_of: Callable[..., Any], lower: int, upper: int,
            scaled: bool) -> Callable[[int, int], Callable[..., Any]]:
-    """The derivatives of K, for the sign −1, or I, or with `scaled` exp(−sign·x) times these: m times by the order, by whose
-    real part they are bounded, and n times by x (NIST Digital Library of Mathematical Functions, 10.29.5)."""
+    """The derivatives of a Bessel function, whose own by x is half the sum of those of the lower and the upper order with these
+    signs, or with `scaled` of exp(−lower·x) times it: m times by the order, by whose real part they are bounded, and n times by
+    x (NIST Digital Library of Mathematical Functions, 10.6.7 and 10.29.5)."""
     def derivative(m: int, n: int) -> Callable[..., Any]:
         def f(nu: Any, x: Any) -> Any:
             def by_argument(s: Any) -> Any:
-                return sum((comb(n, i) * sign ** i * (-sign) ** (n - i) / arb(2) ** i * comb(i, j)
+                return sum((comb(n, i) * lower ** (i - j) * upper ** j * (-lower) ** (n - i) / arb(2) ** i * comb(i, j)
                             * of_order(s - i + 2 * j, x, scaled)
                             for i in (range(n + 1) if scaled else (n,)) for j in range(i + 1)), acb(0))
-            most = most_of(abs(nu) + n + RADIUS, x, scaled) * 2 ** n
-            if sign < 0 and m % 2 and abs(nu) < arb(2) ** (-ctx.prec // 2):       # even in the order
+            most = most_of(nu, n + RADIUS, x, scaled) * 2 ** n
+            if lower < 0 and m % 2 and abs(nu) < arb(2) ** (-ctx.prec // 2):       # even in the order
                 return nu * on_circle(by_argument, most, m + 1)(nu.union(arb(0)))
             return on_circle(by_argument, most, m)(nu)
         return f
@@ -275,7 +301,7 @@ def bessel(of_order: Callable[..., Any], most_of: Callable[..., Any], sign: int,
 
 
 def first_at_0(name: str, nu: Interval, m: int, n: int) -> Interval:
-    """A function of the first kind, or a derivative, at x = 0, where its formula for doubles is exact."""
+    """I, J or Y, or a derivative, at x = 0, where its formula for doubles is exact."""
     order = float(nu.lo) if nu.thin else nan
     at = [order, 0.0, float(m), float(n)]
     value = float(FLOAT.apply(TABLE[f"d{name}"], at, tuple(map(Lit, at)))) if nu.lo == order else nan
@@ -283,9 +309,9 @@ def first_at_0(name: str, nu: Interval, m: int, n: int) -> Interval:
 
 
 def of_bessel(name: str, derivative: Callable[[int, int], Callable[..., Any]]) -> Callable[..., IntervalFunctionOfMany]:
-    """A row of derivatives of a Bessel function, or of its logarithm, for positive arguments; of the first kind, for orders from
-    0 on and at 0 too."""
-    first, logarithm = "_i" in name, "log" in name
+    """A row of derivatives of a Bessel function, or of its logarithm, for positive arguments; other than K, for
+    orders from 0 on and at 0 too."""
+    first, logarithm = "_k" not in name, "log" in name
 
     def of_logarithm(m: int, n: int) -> Callable[..., Any]:
         from adcli.lang.formulas.bessel import cumulant
@@ -373,9 +399,11 @@ SPECIAL: dict[str, IntervalFunctionOfMany] = {
     "gamma_density": with_orders(lambda m, n: of_gamma(gamma_density(m, n), n + 1), (2, 3)),
     "voigt": voigt(0, 0), "dvoigt": with_orders(voigt, (3, 4)),
 }
-for _kind, _partial in {"k": partial(bessel, k_of_order, most_of_k, -1), "i": partial(bessel, i_of_order, most_of_i, 1)}.items():
-    for _name in (f"bessel_{_kind}", f"bessel_{_kind}e", f"log_bessel_{_kind}"):
-        _row = of_bessel(_name, _partial(_name[-1] == "e"))
+for _kind, _names in {(k_of_order, most_of_k, -1, -1): "bessel_k bessel_ke log_bessel_k",
+                      (i_of_order, most_of_i, 1, 1): "bessel_i bessel_ie log_bessel_i",
+                      (j_of_order, most_of_j, 1, -1): "bessel_j", (y_of_order, most_of_y, 1, -1): "bessel_y"}.items():
+    for _name in _names.split():
+        _row = of_bessel(_name, bessel(*_kind, _name[-1] == "e"))
         SPECIAL |= {_name: _row(0, 0), f"d{_name}": with_orders(_row, (2, 3))}
 for _name, _place in (("inc_beta", beta.at), ("inc_beta_logit", beta.at_log_odds)):
     _partials = partial(beta.derivative, _place)

@@ -26,18 +26,19 @@ LARGE = 1000.0
 
 
 class Saddle:
-    """The largest value of ν·t − x·cosh(t) for positive numbers: `top`, the t that has it, and `root`, √(ν² + x²)."""
+    """The largest value of ν·t − x·cosh(t) for positive numbers: `top`, the t that has it, and `root`, √(ν² + x²); with
+    `oscillating` of ν·t − x·sinh(t), where ν >= x and root = √(ν² − x²)."""
 
-    def __init__(self, order: Any, x: Any, op: Any) -> None:
+    def __init__(self, order: Any, x: Any, op: Any, oscillating: bool = False) -> None:
         self.order, self.x, self.op = order, x, op
-        self.root, ratio = op.hypot(order, x), order / x
-        self.unit = op.min(x, 1)
+        self.root = 2 * op.sqrt((order - x) / 2) * op.sqrt(order / 2 + x / 2) if oscillating else op.hypot(order, x)
+        self.rest = self.root if oscillating else order * (order / (self.root + x))    # √(ν² + x²) − x
+        self.unit, ratio = op.min(x, 1), (self.root if oscillating else order) / x
         self.top = op.select(ratio < math.inf, op.asinh(ratio), op.log(order) - op.log(x) + math.log(2))
 
     def exponential(self, scaled: bool, order: Any, sign: int = 1) -> Any:
         """exp(sign·(order·t − x·cosh(t))) there, or with `scaled` exp(sign·x) times that."""
-        op, x = self.op, self.x
-        rest = self.order * (self.order / (self.root + x))        # √(ν² + x²) − x
+        op, x, rest = self.op, self.x, self.rest
         ratio, small = (self.order + self.root) / x, order < LARGE
         power = op.select(small & (ratio > 2) & (ratio < math.inf), op.pow(ratio, sign * order / 4),
                           op.exp(sign * order * self.top / 4))

@@ -53,14 +53,14 @@ def powers(z: Complex, n: int) -> list[Complex]:
 
 
 class BesselContour:
-    """The contour for positive arguments, and moments of the integrand over its value at u = 0."""
+    """The contour for positive arguments, and moments of the integrand over its value at u = 0; with the sign −1 those of J, in
+    whose integral sinh(t) is in the place of cosh(t)."""
 
-    def __init__(self, nu: Any, x: Any, op: Any) -> None:
+    def __init__(self, nu: Any, x: Any, op: Any, shift: Any = SHIFT, sign: int = 1) -> None:
         self.nu, self.x, self.op = nu, x, op
-        self.saddle = saddle = Saddle(nu + SHIFT, x, op)
-        self.unit, both = saddle.unit, saddle.order + saddle.root
-        self.rest = saddle.order * (saddle.order / (saddle.root + x))     # x·(cosh(t₀) − 1)
-        self.rising, self.fallen = both / 2, x / both                     # x·exp(t₀)/2, exp(−t₀)
+        self.saddle = saddle = Saddle(nu + shift, x, op, sign < 0)
+        self.unit, self.rest, both = saddle.unit, saddle.rest, saddle.order + saddle.root
+        self.rising, self.fallen = both / 2, sign * x / both              # x·exp(t₀)/2, ±exp(−t₀)
         square = EXPONENT / self.rising
         for _ in range(3):
             more = x * self.fallen / 2 * (3 + square) / ((1 + square) * (1 + square))
@@ -84,13 +84,13 @@ class BesselContour:
         (cosh(t) − cosh(t₀) + above/x)ⁿ, times min(x, 1)ⁿ."""
         op, counts = self.op, [len(row) for row in near]
 
-        def term(y: Any, width: Any, rising: Any, x: Any, fallen: Any, nu: Any, start: Any, unit: Any, above: Any,
-                 *factors: Any) -> Any:
+        def term(y: Any, width: Any, rising: Any, x: Any, fallen: Any, nu: Any, order: Any, start: Any, unit: Any,
+                 above: Any, *factors: Any) -> Any:
             u = width * y
             v = u * u
             w, falling = 1 + v, x * fallen / 2
             real = -(rising * v) - falling * v * (3 + v) / (w * w)           # of x·(cosh(t) − cosh(t₀))
-            imaginary = 2 * u * (nu + SHIFT + falling * v * (2 + v) / (w * w))
+            imaginary = 2 * u * (order + falling * v * (2 + v) / (w * w))
             logarithm = op.log1p(v), 2 * op.atan(u)
             size, angle = op.exp(real - nu * logarithm[0]) / w, imaginary - nu * logarithm[1]
             density = times((size * op.cos(angle), size * op.sin(angle)), (1.0, -u))
@@ -109,37 +109,37 @@ class BesselContour:
                 total = op.select(x < NEAR, total[0], beyond[0]), op.select(x < NEAR, total[1], beyond[1])
             return times(density, total)[0]
         total = op.table_sum(f"bessel_i_{name}_{m}_{n}", NODES, term, self.width, self.rising, self.x, self.fallen, self.nu,
-                             start, self.unit, above, *[c for row in near for c in row],
+                             self.saddle.order, start, self.unit, above, *[c for row in near for c in row],
                              cancels="Bessel functions")
         return total * self.width * (2 / math.pi / len(NODES))
 
-    def at_ends(self, n: int, value: Any, end: Any, far: float, nu: Any, x: Any) -> Any:
-        """The value over min(x, 1)ⁿ; those for x = 0, `end`, for infinite x and outside the domain."""
-        op = self.op
-        for _ in range(n):
-            value = value / self.unit
-        value = op.select(x == 0, end, op.select(x == math.inf, far, value))
-        return op.select((nu >= 0) & (nu < math.inf) & (x >= 0), value, math.nan)
+
+def in_domain(nu: Any, x: Any, op: Any) -> tuple[Any, Any]:
+    """Order and argument, or others for those outside the domain or infinite."""
+    return op.select((nu >= 0) & (nu < math.inf), nu, 0), op.select((x > 0) & (x < math.inf), x, 1)
 
 
-def contour(nu: Any, x: Any, op: Any) -> BesselContour:
-    """That for arguments in the domain."""
-    return BesselContour(op.select((nu >= 0) & (nu < math.inf), nu, 0), op.select((x > 0) & (x < math.inf), x, 1), op)
+def with_ends(n: int, value: Any, end: Any, far: float, nu: Any, x: Any, op: Any) -> Any:
+    """The value over min(x, 1)ⁿ; those for x = 0, `end`, for infinite x and outside the domain."""
+    for _ in range(n):
+        value = value / op.min(x, 1)
+    value = op.select(x == 0, end, op.select(x == math.inf, far, value))
+    return op.select((nu >= 0) & (nu < math.inf) & (x >= 0), value, math.nan)
 
 
 def i(scaled: bool, m: int, n: int, nu: Any, x: Any, op: Any) -> Any:
     """I, m times by ν and n times by x; `scaled`, of exp(−x)·I."""
-    along = contour(nu, x, op)
+    along = BesselContour(*in_domain(nu, x, op), op)
     factors = along.by_argument(m, n, scaled)
     moment = along.moment("scaled" if scaled else "plain", m, n, along.saddle.top, along.rest, factors, scaled)
     size = along.saddle.exponential(scaled, along.nu, -1)
     far = 0.0 if scaled else math.nan if m else math.inf
-    return along.at_ends(n, op.select(size == 0, 0, size * moment), at_0(scaled, m, n, nu, op), far, nu, x)
+    return with_ends(n, op.select(size == 0, 0, size * moment), at_0(scaled, m, n, nu, op), far, nu, x, op)
 
 
 def log_i(m: int, n: int, nu: Any, x: Any, op: Any) -> Any:
     """log(I), m times by ν and n times by x. Below NEAR, those by x are of ν·log(x) and of log(I/x**ν)."""
-    along = contour(nu, x, op)
+    along = BesselContour(*in_domain(nu, x, op), op)
     zero, ratio, top = along.nu * 0.0, along.unit / along.x, along.saddle.top
 
     def moment(i: int, j: int, start: Any, above: Any) -> Any:
@@ -164,7 +164,8 @@ def log_i(m: int, n: int, nu: Any, x: Any, op: Any) -> Any:
     if n and m < 2:
         power = (-1.0) ** (n - 1) * math.factorial(n - 1) * op.pown(ratio, n)
         value = value + op.select(along.x < NEAR, power if m else along.nu * power, 0)
-    return along.at_ends(n, value, log_at_0(m, n, nu, op), math.inf if m + n == 0 else 1.0 if (m, n) == (0, 1) else 0.0, nu, x)
+    far = math.inf if m + n == 0 else 1.0 if (m, n) == (0, 1) else 0.0
+    return with_ends(n, value, log_at_0(m, n, nu, op), far, nu, x, op)
 
 
 def near_log(nu: Any, x: Any, op: Any) -> Any:
@@ -175,20 +176,20 @@ def near_log(nu: Any, x: Any, op: Any) -> Any:
     return nu * op.log(x / 2) - op.lgamma(nu + 1) + op.log1p(rest)
 
 
-def whole_at_0(k: int, n: int) -> float:
-    """The n-th derivative of I of a whole order k at 0."""
+def whole_at_0(k: int, n: int, sign: int = 1) -> float:
+    """The n-th derivative of I, or for the sign −1 of J, of a whole order k at 0."""
     j = (n - k) // 2
-    return 0.0 if k > n or (n - k) % 2 else math.factorial(n) / (2.0 ** n * math.factorial(j) * math.factorial(j + k))
+    return 0.0 if k > n or (n - k) % 2 else sign ** j * math.factorial(n) / (2.0 ** n * math.factorial(j) * math.factorial(j + k))
 
 
-def at_0(scaled: bool, m: int, n: int, nu: Any, op: Any) -> Any:
-    """The limit at x = 0, where by the order it is that of log(x)**m."""
+def at_0(scaled: bool, m: int, n: int, nu: Any, op: Any, kind: int = 1) -> Any:
+    """The limit at x = 0, where by the order it is that of log(x)**m; of the kind 1, I, or −1, J."""
     sign = nu * 0.0 + (-1.0) ** m
     for k in range(n):
         sign = sign * op.select(nu < k, -1, 1)
     value = op.select(nu > n, 0, sign * math.inf)
     for k in range(n + 1):
-        whole = sum(math.comb(n, i) * (-1.0) ** (n - i) * whole_at_0(k, i) for i in (range(n + 1) if scaled else (n,)))
+        whole = sum(math.comb(n, i) * (-1.0) ** (n - i) * whole_at_0(k, i, kind) for i in (range(n + 1) if scaled else (n,)))
         if m:
             whole = math.copysign(math.inf, (-1) ** (m if k == n else m + n - k))
         value = op.select(nu == k, whole, value)

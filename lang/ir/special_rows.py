@@ -153,7 +153,8 @@ def bessel_rows(row: Callable[..., Fn], op: TableOperations) -> None:
             factored=factored, **columns)
 
     k, second = formula("bessel:k"), "modified Bessel function of the second kind"
-    columns: dict[str, Any] = {"defined": "x > 0", "status": (Status(POLE, lambda z, nu, x, *orders: x == 0, nan=True),)}
+    pole = Status(POLE, lambda z, nu, x, *orders: x == 0, nan=True),
+    columns: dict[str, Any] = {"defined": "x > 0", "status": pole}
     surface("bessel_k", lambda *args: k(False, *args), second, **columns)
     surface("bessel_ke", lambda *args: k(True, *args), f"exp(x) times the {second}", **columns)
     surface("log_bessel_k", formula("bessel:log_k"), f"logarithm of the {second}", **columns)
@@ -162,6 +163,9 @@ def bessel_rows(row: Callable[..., Fn], op: TableOperations) -> None:
     surface("bessel_i", lambda *args: i(False, *args), first, True, **columns)
     surface("bessel_ie", lambda *args: i(True, *args), f"exp(-x) times the {first}", True, **columns)
     surface("log_bessel_i", formula("bessel_i:log_i"), f"logarithm of the {first}", **columns)
+    surface("bessel_j", formula("bessel_j:j"), "Bessel function of the first kind", True, **columns)
+    columns = {"defined": "nu >= 0 and x > 0", "status": pole}
+    surface("bessel_y", formula("bessel_j:y"), "Bessel function of the second kind", **columns)
 
 
 def voigt_rows(row: Callable[..., Fn], op: TableOperations) -> None:

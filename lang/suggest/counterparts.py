@@ -258,6 +258,12 @@ EXPRESSIONS = defined("""
     ive besselix(nu, x) = bessel_ie(nu, x)
     i0 modified_bessel_i0(x) = bessel_i(0, abs(x))
     i1 modified_bessel_i1(x) = x < 0 ? -bessel_i(1, -x) : bessel_i(1, x)
+    jv jn besselj(nu, x) = bessel_j(nu, x)
+    yv yn bessely(nu, x) = bessel_y(nu, x)
+    j0 bessel_j0(x) = bessel_j(0, abs(x))
+    j1 bessel_j1(x) = x < 0 ? -bessel_j(1, -x) : bessel_j(1, x)
+    y0 bessel_y0(x) = bessel_y(0, x)
+    y1 bessel_y1(x) = bessel_y(1, x)
     i0e(x) = bessel_ie(0, abs(x))
     i1e(x) = x < 0 ? -bessel_ie(1, -x) : bessel_ie(1, x)
     betainc ibeta(a, b, x) = inc_beta(a, b, x) | as in SciPy, with the shapes first
@@ -343,8 +349,7 @@ EXAMPLES = listed("""
 """Functions that make or reduce tensors, and the statements that do so."""
 NONE_HERE = words("""
     any all map cross integral integrate quad quadgk odeint solve_ivp ode45 median cov quantile percentile unwrap nan_to_num
-    divmod random rand randn dirac erfi dawsn expn li zeta gammainc gammaincc j0 j1 jn jv jve y0 y1 yn yv
-    besselj bessely airy ellipk ellipe ellipkinc ellipeinc sici spence polylog struve
-    hyp1f1 hyp2f1 fresnel wofz owens_t
+    divmod random rand randn dirac erfi dawsn expn li zeta gammainc gammaincc jve yve airy ellipk ellipe
+    ellipkinc ellipeinc sici spence polylog struve hyp1f1 hyp2f1 fresnel wofz owens_t
 """)
 """Functions that have no counterpart and are no mistyped name of another."""

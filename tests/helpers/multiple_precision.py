@@ -55,6 +55,8 @@ BESSEL: dict[str, Callable[[Any, Any], Any]] = {
     "bessel_k": lambda nu, x: acb(x).bessel_k(acb(nu)).real,
     "bessel_ke": lambda nu, x: acb(x).bessel_k(acb(nu), scaled=True).real,
     "log_bessel_k": lambda nu, x: acb(x).bessel_k(acb(nu)).real.log(),
+    "bessel_j": lambda nu, x: acb(x).bessel_j(acb(nu)).real,
+    "bessel_y": lambda nu, x: acb(x).bessel_y(acb(nu)).real,
     "bessel_i": lambda nu, x: acb(x).bessel_i(acb(nu)).real,
     "bessel_ie": lambda nu, x: acb(x).bessel_i(acb(nu), scaled=True).real,
     "log_bessel_i": lambda nu, x: acb(x).bessel_i(acb(nu)).real.log()}
@@ -295,7 +297,7 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
         """A Bessel function, or a derivative, by differences with Arb; outside its domain, and far out, as floats have it."""
         def value(nu: Any, x: Any, m: Any = 0, n: Any = 0) -> Any:
             m, n = int(m), int(n)
-            if not (mp.isfinite(nu) and mp.isfinite(x) and x > 0 and near(nu, x, bits=20)) or (nu < 0 and "_i" in name):
+            if not (mp.isfinite(nu) and mp.isfinite(x) and x > 0 and near(nu, x, bits=20)) or (nu < 0 and "_k" not in name):
                 at = [float(nu), float(x), float(m), float(n)]
                 return mp.mpf(FLOAT.apply(TABLE[f"d{name}"], at, tuple(map(Lit, at))))
             if m % 2 and not nu and "_k" in name:

@@ -9,7 +9,7 @@ from adcli.lang.ir import Equation, Lit, Param, Primitive, Program, Result, Var
 from adcli.lang.ir.primitives import TABLE
 from session_seed import drawn, fewer, part
 
-BESSEL = {"bessel_k", "bessel_ke", "log_bessel_k", "bessel_i", "bessel_ie", "log_bessel_i"}
+BESSEL = {"bessel_k", "bessel_ke", "log_bessel_k", "bessel_i", "bessel_ie", "log_bessel_i", "bessel_j", "bessel_y"}
 BETA = {name for name in TABLE if "inc_beta" in name}
 OTHER_FORMS = {"bessel_ie", "log_bessel_i", *(f"d{name}" for name in BESSEL - {"bessel_k"}), *BETA - {"inc_beta"}}
 REAL = [p for p in TABLE.values() if not p.truth and p.name not in ("dup", "dvoigt", *OTHER_FORMS)]

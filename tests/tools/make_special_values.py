@@ -97,7 +97,8 @@ FUNCTIONS = {"bessel_k": (mpmath.besselk, order_and_argument),
                  student, lambda r: (r.choice((2, -20)) * 10 ** r.uniform(-4, 0), 10 ** r.uniform(-1, 10), 0.0, 1.0)),
              "gamma_p": (lambda a, x: tail(a, x, False), shape_and_argument),
              "gamma_q": (lambda a, x: tail(a, x, True), shape_and_argument),
-             "voigt": (voigt, place_and_widths)}
+             "voigt": (voigt, place_and_widths),
+             "bessel_j": (mpmath.besselj, order_and_argument), "bessel_y": (mpmath.bessely, order_and_argument)}
 
 
 def main() -> None:
