@@ -10,11 +10,13 @@ from adcli.lang.evaluate import FLOAT, every_value, read
 from adcli.lang.ir import Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
+from one_operation import OTHER_FORMS
 
 from adcli.plot.breaks import quantities
 
 SPECIAL = (-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0)
-ROWS = [op for op in TABLE.values() if op.status and not op.truth and "t" not in op.signature.partition(">")[0]]
+ROWS = [op for op in TABLE.values() if op.status and not op.truth and "t" not in op.signature.partition(">")[0]
+        and op.name not in OTHER_FORMS]
 """Comparisons are looked at through what chooses by them."""
 
 
