@@ -178,6 +178,9 @@ class SympyTree:
     def of_LambertW(self, args: list[ast.expr], n: ast.Call) -> ast.expr:
         return self.library("adcli.lambert_wm1" if len(args) > 1 else "adcli.lambert_w0", [self.value(args[0])])
 
+    def of_zeta(self, args: list[ast.expr], n: ast.Call) -> ast.expr:
+        return self.library("adcli.hurwitz_zeta" if len(args) > 1 else "adcli.zeta", [*map(self.value, args)])
+
     def of_Heaviside(self, args: list[ast.expr], n: ast.Call) -> ast.expr:
         return self.library("numpy.heaviside", [*map(self.value, args), *[ast.Constant(0.5)] * (2 - len(args))])
 

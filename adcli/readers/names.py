@@ -25,7 +25,7 @@ SPECIAL = """erf erfc erfcx erfinv erfcinv gamma gammaln loggamma lgamma digamma
     log_ndtr xlogy xlog1py entr rel_entr kl_div betaln beta cbrt exp2 exp10 expm1 log1p cosm1 boxcox huber pseudo_huber
     exprel sinc log_expit softplus gammainc gammaincc kv kve k0 k1 k0e k1e iv ive i0 i1 i0e i1e jv yv jn yn j0 j1 y0 y1
     modified_bessel_k0 modified_bessel_k1 scaled_modified_bessel_k0 scaled_modified_bessel_k1 modified_bessel_i0
-    modified_bessel_i1 bessel_j0 bessel_j1 bessel_y0 bessel_y1 voigt_profile betainc betaincc stdtr fdtr"""
+    modified_bessel_i1 bessel_j0 bessel_j1 bessel_y0 bessel_y1 voigt_profile betainc betaincc stdtr fdtr zeta owens_t"""
 LEARNING = """sigmoid softplus relu relu6 elu celu selu gelu silu swish mish logsigmoid log_sigmoid leaky_relu hardtanh hard_tanh
     hardsigmoid hard_sigmoid hardswish hard_swish hard_silu softsign soft_sign tanhshrink tanh square log1p exp"""
 TORCH = "rsqrt sigmoid relu erf erfc erfinv lgamma digamma polygamma xlogy square lerp selu celu"

@@ -35,7 +35,8 @@ polygamma""")} | {
     "max": "Max", "min": "Min", "fmax": "Max", "fmin": "Min", "abs": "Abs", "ceil": "ceiling", "lgamma": "loggamma",
     "eq": "Eq", "ne": "Ne", "and": "And", "or": "Or", "not": "Not",
     "lambert_w0": "LambertW", "expint_e1": "E1", "expint_ei": "Ei", "bessel_k": "besselk", "bessel_i": "besseli",
-    "bessel_j": "besselj", "bessel_y": "bessely"}
+    "bessel_j": "besselj", "bessel_y": "bessely",
+    "zeta": "zeta", "hurwitz_zeta": "zeta"}
 """Operations that SymPy has as functions, and its names for them."""
 FORMS = {"select": "Piecewise(({1}, {0}), ({2}, True))", "lambert_wm1": "LambertW({0}, -1)"}
 CONSTANTS = {math.pi: "pi", math.e: "E", math.inf: "oo", -math.inf: "-oo"}

@@ -33,7 +33,7 @@ from adcli.lang.enclosures.intervals import (
 from adcli.lang.evaluate import FLOAT
 from adcli.lang.ir import Lit
 from adcli.lang.ir.primitives import TABLE
-from flint import acb, arb, arb_series, ctx
+from flint import acb, acb_series, arb, arb_series, ctx
 
 IntervalFunctionOfMany = Callable[..., Interval]
 
@@ -375,6 +375,68 @@ def voigt(m: int, n: int) -> IntervalFunctionOfMany:
     return bounds
 
 
+def zeta(m: int, s: Any, a: Any) -> Any:
+    return acb_series([acb(s), 1], m + 1).zeta(acb(a))[m].real * factorial(m)
+
+
+def riemann(m: int) -> IntervalFunction:
+    """The m-th derivative of Riemann's zeta function."""
+    def bounds(s: Interval) -> Interval:
+        if s.lo <= 1 <= s.hi or abs(s.lo) > FAR or abs(s.hi) > FAR:
+            return infinity((-1) ** m * INF) if s.thin and s.lo == 1 else UNDEFINED
+        return enclosed(zeta(m, s.ball(), arb(1)))
+    return bounds
+
+
+def hurwitz(m: int) -> IntervalFunctionOfMany:
+    """The m-th derivative by s of Hurwitz's zeta function."""
+    def bounds(s: Interval, a: Interval) -> Interval:
+        if s.hi < 1 or a.hi < 0:
+            return EMPTY
+        if not (s.bounded and a.bounded) or s.lo <= 1 or a.lo <= 0 or s.hi > FAR or a.hi > FAR:
+            return UNDEFINED
+        return enclosed(zeta(m, s.ball(), a.ball()))
+    return bounds
+
+
+def owens_t(h: Any, a: Any) -> Any:
+    """For numbers, a sum of N(j)·qʲ, where N(j) is the integral of (1 − u²)ʲ·exp(−zu²) over u from 0 to 1, with what it leaves
+    out; from the last N on, by their recurrence downwards, which loses exp(z) at most."""
+    if a < 0:
+        return -owens_t(h, -a)
+    if h > FAR:
+        return (-h * h / 2).exp().union(ZERO)
+    bits = ctx.prec
+    with ctx.workprec(3 * bits + 100):
+        p, end = (h * a, 1 / a) if a > 1 else (h, a)
+        reach, beyond = arb(2 * bits).sqrt(), arb(0)
+        if p * end > reach:
+            end, beyond = reach / p, beyond.union(end * arb(-bits).exp())
+        z, scale, root = (p * end) ** 2 / 2, end / (1 + end * end), arb.pi().sqrt() / 2
+        q = scale * end
+        count = 2 + int(bits / float(-(q + arb(2) ** -bits).log() / arb(2).log()))
+        later, last = ((-z).exp() * root * arb(j).gamma() / arb(j + 0.5).gamma() * z.hypgeom_1f1(arb(j), arb(j + 0.5))
+                       for j in (count + 2, count + 1))
+        total = last * arb(1).union(arb(2))
+        for j in range(count, 0, -1):
+            later, last = last, (2 * z * later + (2 * j + 1 - 2 * z) * last) / (2 * j)
+            total = last + q * total
+        inner = (total * scale + beyond) * (-p * p / 2).exp() / (2 * arb.pi())
+        tails = [(x / arb(2).sqrt()).erfc() / 2 for x in (h, p)]
+        return (tails[0] + tails[1]) / 2 - tails[0] * tails[1] - inner if a > 1 else inner
+
+
+def owens_t_between(h: Interval, a: Interval) -> Interval:
+    """It rises in a, and falls to 0 in |h|."""
+    if not (h.bounded and a.bounded):
+        return UNDEFINED
+    near, far = sorted((abs(h.lo), abs(h.hi)))
+    near = ZERO if h.lo < 0 < h.hi else near
+    low = enclosed(owens_t(far if a.lo > 0 else near, a.lo))
+    high = low if h.thin and a.thin else enclosed(owens_t(near if a.hi > 0 else far, a.hi))
+    return UNDEFINED if UNDEFINED in (low, high) else Interval(low.lo, high.hi)
+
+
 def below_zero_too(right: IntervalFunction, left: IntervalFunction, between: Interval) -> IntervalFunction:
     """A function that is one thing on the right of 0 and another on the left, with a pole `between`."""
     return lambda x: right(x) if x.lo > 0 else left(x) if x.hi < 0 else between if x.thin else UNDEFINED
@@ -398,6 +460,8 @@ SPECIAL: dict[str, IntervalFunctionOfMany] = {
     "dgamma_p": with_orders(lambda m: of_gamma(gamma_tail(False, m)), (2,)),
     "gamma_density": with_orders(lambda m, n: of_gamma(gamma_density(m, n), n + 1), (2, 3)),
     "voigt": voigt(0, 0), "dvoigt": with_orders(voigt, (3, 4)),
+    "zeta": riemann(0), "dzeta": with_orders(riemann, (1,)), "owens_t": owens_t_between,
+    "hurwitz_zeta": hurwitz(0), "dhurwitz_zeta": with_orders(hurwitz, (2,)),
 }
 for _kind, _names in {(k_of_order, most_of_k, -1, -1): "bessel_k bessel_ke log_bessel_k",
                       (i_of_order, most_of_i, 1, 1): "bessel_i bessel_ie log_bessel_i",

@@ -12,6 +12,7 @@ from typing import Any
 
 from adcli.lang.ir import POLE, SINGULAR, Primitive, Status
 from adcli.lang.ir.build import Expr, apply
+from adcli.lang.ir.rounded import Rounded
 from adcli.lang.ir.table_sum import table_sum
 
 Fn = Callable[..., Expr]
@@ -66,12 +67,18 @@ def enter(row: Callable[..., Fn], table: Table) -> None:
 
     family("sinc", "elementary:sinc", "sin(pi*x)/(pi*x), and 1 at 0", saturates=True)
     family("exprel", "elementary:exprel", "(exp(x) - 1)/x, and 1 at 0", saturates=True)
+    family("zeta", "zeta:zeta", "zeta function of Riemann", saturates=True, domain=(1.2, 4.0), defined="x != 1",
+           status=(Status(POLE, lambda z, x, *orders: x == 1),))
     lbeta_rows(row, op)
     inverse_rows(row, op)
     incomplete_gamma_rows(row, op)
     bessel_rows(row, op)
     voigt_rows(row, op)
     incomplete_beta_rows(row, op)
+
+
+    zeta_rows(row, op)
+    owens_t_row(row, op)
 
 
 def lbeta_rows(row: Callable[..., Fn], op: TableOperations) -> None:
@@ -234,3 +241,44 @@ def incomplete_beta_family(row: Callable[..., Fn], op: TableOperations, name: st
             lambda t, z, a, b, x, sign=sign: sign * (t * density(a, b, x, 0, 0, 0)), domain=domain, args=f"a, b, {x}",
             value=lambda a, b, x, k=k: tail(bool(k), 0, 0, a, b, place(a, b, x, op), op), about=about, defined=inside,
             factored=True, vanishes=bool(k), **columns)
+
+
+def zeta_rows(row: Callable[..., Fn], op: TableOperations) -> None:
+    """Hurwitz's zeta function: a derivative by a is −s times the function of s + 1."""
+    value, domain, name = formula("zeta:hurwitz"), ((1.2, 4.0), (0.3, 4.0)), "hurwitz_zeta"
+    columns: dict[str, Any] = {"saturates": True, "defined": "s > 1 and a > 0", "status": (
+        Status(SINGULAR, lambda z, s, a, *orders: s == math.inf), Status(POLE, lambda z, s, a, *orders: (s == 1) | (a == 0)))}
+    DERIVATIVES.append(f"d{name}")
+
+    def by_a(t: Expr, z: Expr, s: Expr, a: Expr, m: int) -> Expr:
+        slope = op.select(s < 1, z, s) * partial(s + 1, a, m)
+        return -(t * (slope + m * partial(s + 1, a, m - 1) if m else slope))
+
+    partial: Fn = row(f"d{name}", "rrr>r", lambda t, z, s, a, m: t * partial(s, a, order(m) + 1),
+                      lambda t, z, s, a, m: by_a(t, z, s, a, order(m)), None, static=(2,), domain=(*domain, ORDERS),
+                      args="s, a, m", value=lambda s, a, m: value(order(m), s, a, op),
+                      about=f"derivative of {name}, m times by s", **columns)
+    row(name, "rr>r", lambda t, z, s, a: t * partial(s, a, 1), lambda t, z, s, a: by_a(t, z, s, a, 0), domain=domain,
+        args="s, a", value=lambda s, a: value(0, s, a, op), **columns,
+        about="zeta function of Hurwitz, a sum of (a + k)**-s over k >= 0")
+
+
+def owens_t_row(row: Callable[..., Fn], op: TableOperations) -> None:
+    value, root_half = formula("zeta:owens_t"), Rounded(math.sqrt(0.5), ("sqrt", 0.5))
+
+    def within(x: Expr, most: float) -> Expr:
+        """An argument, or the bound from which on derivatives are 0."""
+        far = op.stop(x)
+        return op.select(op.abs(far) > most, op.copysign(most, far), x)
+
+    def by_h(t: Expr, z: Expr, h: Expr, a: Expr) -> Expr:
+        x = within(h, 1000.0)
+        return -0.5 * t * (op.normal_pdf(x) * op.erf(x * within(a, 1e308) * root_half))
+
+    def by_a(t: Expr, z: Expr, h: Expr, a: Expr) -> Expr:
+        x, slope = within(h, 1000.0), within(a, 1e308)
+        return t * (op.normal_pdf(x) * op.normal_pdf(x * slope) * op.lorentz(slope))
+    row("owens_t", "rr>r", by_h, by_a, args="h, a",
+        saturates=True, vanishes=True, factored=True, value=lambda h, a: value(h, a, op),
+        status=(Status(SINGULAR, lambda z, h, a: (h == 0) & (op.abs(a) == math.inf)),),
+        about="Owen's T: P(X > h and 0 < Y < a*X) for normal X and Y")

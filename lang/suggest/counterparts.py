@@ -278,6 +278,10 @@ EXPRESSIONS = defined("""
     bdtr pbinom binocdf(k, n, p) = binomial_cdf(k, n, p)
     nbdtr(k, n, p) = inc_beta(n, floor(k) + 1, p)
     pnbinom nbincdf(k, n, p) = inc_beta(n, floor(k) + 1, p)
+    riemann_zeta(s) = zeta(s)
+    zeta hurwitzzeta zeta_hurwitz(s, a) = hurwitz_zeta(s, a)
+    zetac(s) = zeta(s) - 1
+    owenst owen_t(h, a) = owens_t(h, a)
     exp1 e1(x) = expint_e1(x)
     expi ei expinti expintegralei(x) = expint_ei(x)
     expint(x) = expint_e1(x) | in MATLAB and Julia ; expint_ei(x) | in C++
@@ -349,7 +353,7 @@ EXAMPLES = listed("""
 """Functions that make or reduce tensors, and the statements that do so."""
 NONE_HERE = words("""
     any all map cross integral integrate quad quadgk odeint solve_ivp ode45 median cov quantile percentile unwrap nan_to_num
-    divmod random rand randn dirac erfi dawsn expn li zeta gammainc gammaincc jve yve airy ellipk ellipe
-    ellipkinc ellipeinc sici spence polylog struve hyp1f1 hyp2f1 fresnel wofz owens_t
+    divmod random rand randn dirac erfi dawsn expn li gammainc gammaincc jve yve airy ellipk ellipe
+    ellipkinc ellipeinc sici spence polylog struve hyp1f1 hyp2f1 fresnel wofz
 """)
 """Functions that have no counterpart and are no mistyped name of another."""

@@ -12,7 +12,7 @@ from adcli.lang.ir import Lit
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import meant
 from adcli.lang.ir.special_functions import reflected
-from flint import acb, arb, ctx
+from flint import acb, acb_series, arb, ctx
 
 _divide = FLOAT.functions["div"]
 
@@ -329,6 +329,31 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
                 value *= (-1) ** k * 1j / mp.pi / z ** (k + 1)
             return (1j ** n * value).real
 
+    def zeta(name: str) -> Callable[..., Any]:
+        """A derivative of a zeta function by s, by power series of Arb; at the pole and far out as floats have it."""
+        def value(s: Any, a: Any = 1, m: Any = 0) -> Any:
+            at = [float(s), float(m)] if name == "zeta" else [float(s), float(a), float(m)]
+            inside = mp.isfinite(s) and mp.isfinite(a) and near(s, a, bits=10) and s != 1
+            if not inside or (name != "zeta" and not (s > 1 and a > 0)):
+                return mp.mpf(FLOAT.apply(TABLE[f"d{name}"], at, tuple(map(Lit, at))))
+            return by_arb(lambda t: (acb_series([acb(t), 1], int(m) + 1).zeta(acb(of_arb(mp.mpf(a))))[int(m)].real
+                                     * math.factorial(int(m))), [s], [0], True, mp)
+        return value
+
+    def owens_t(h: Any, a: Any) -> Any:
+        if a < 0 or h < 0:
+            return owens_t(abs(h), abs(a)) * mp.sign(a)
+        if not (mp.isfinite(h * a) and near(h, a, bits=20)):
+            return mp.mpf(FLOAT.apply(TABLE["owens_t"], [float(h), float(a)], ()))
+        if a > 1:
+            tails = [mp.erfc(x / mp.sqrt(2)) / 2 for x in (h, a * h)]
+            return sum(tails) / 2 - tails[0] * tails[1] - owens_t(a * h, 1 / a)
+        end = min(a, 25 / h) if h else a
+        inner = mp.quadgl(lambda x: mp.exp(-(h * end * x) ** 2 / 2) / (1 + (end * x) ** 2), [0, 1])
+        return mp.exp(-h * h / 2) * inner * end / (2 * mp.pi)
+
+    functions |= {d + name: real(f) for name, f in (("zeta", lambda s, m=0: zeta("zeta")(s, 1, m)), ("hurwitz_zeta",
+                  zeta("hurwitz_zeta"))) for d in ("", "d")} | {"owens_t": real(owens_t)}
     functions |= {"voigt": real(voigt), "dvoigt": real(voigt)}
     functions |= {d + name: real(bessel(name)) for name in BESSEL for d in ("", "d")}
     functions |= {"gamma_p": real(lambda a, x: gamma_tail(a, x, 0, False)),

@@ -36,7 +36,7 @@ ARITY = {"square": (1, 1), "recip": (1, 1), "rsqrt": (1, 1), "negate": (1, 1),
 
 WITH_ORDERS = {"polygamma": "nx", "dpow": "xxnn", "dxlogy": "xxn", "derfcx": "xn",
                "dsinc": "xn", "dexprel": "xn", "polygamma_gap": "nnxx",
-               "dgamma_p": "xxn", "gamma_density": "xxnn", "dvoigt": "xxxnn",
+               "dgamma_p": "xxn", "gamma_density": "xxnn", "dvoigt": "xxxnn", "dzeta": "xn", "dhurwitz_zeta": "xxn",
                **{f"d{name}": "xxnn" for name in BESSEL},
                "dinc_beta": "xxxnn", "inc_beta_density": "xxxnnn",
                "dinc_beta_logit": "xxxnn", "inc_beta_logit_density": "xxxnnn"}

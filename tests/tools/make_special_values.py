@@ -86,6 +86,19 @@ def student(y: Any, nu: Any, mu: Any, sigma: Any) -> Any:
         return half + t * quotient * mpmath.hyp2f1(half, (nu + 1) / 2, 3 * half, -t * t / nu)
 
 
+def order_from_left_to_right(r: random.Random) -> tuple[float]:
+    """Beside the pole, beside zeros, and far on both sides."""
+    sign = r.choice((1, -1))
+    zero = -2 * r.randint(1, 5) + sign * 10 ** r.uniform(-9, -1)
+    return (r.choice((1 + sign * 10 ** r.uniform(-9, 0), zero, r.uniform(-20, 30))),)
+
+
+def owens_t(h: Any, a: Any) -> Any:
+    if a > 1:
+        return (mpmath.ncdf(-h) + mpmath.ncdf(-a * h)) / 2 - mpmath.ncdf(-h) * mpmath.ncdf(-a * h) - owens_t(a * h, 1 / a)
+    return mpmath.quad(lambda x: mpmath.exp(-h * h * (1 + x * x) / 2) / (1 + x * x), mpmath.linspace(0, a, 9)) / (2 * mpmath.pi)
+
+
 FUNCTIONS = {"bessel_k": (mpmath.besselk, order_and_argument),
              "bessel_ke": (lambda nu, x: mpmath.exp(x) * mpmath.besselk(nu, x), order_and_argument),
              "log_bessel_k": (lambda nu, x: mpmath.log(mpmath.besselk(nu, x)), order_and_argument),
@@ -98,7 +111,10 @@ FUNCTIONS = {"bessel_k": (mpmath.besselk, order_and_argument),
              "gamma_p": (lambda a, x: tail(a, x, False), shape_and_argument),
              "gamma_q": (lambda a, x: tail(a, x, True), shape_and_argument),
              "voigt": (voigt, place_and_widths),
-             "bessel_j": (mpmath.besselj, order_and_argument), "bessel_y": (mpmath.bessely, order_and_argument)}
+             "bessel_j": (mpmath.besselj, order_and_argument), "bessel_y": (mpmath.bessely, order_and_argument),
+             "zeta": (mpmath.zeta, order_from_left_to_right),
+             "hurwitz_zeta": (mpmath.zeta, lambda r: (1 + 10 ** r.uniform(-6, 1.5), 10 ** r.uniform(-3, 2))),
+             "owens_t": (owens_t, lambda r: (10 ** r.uniform(-4, 1), 10 ** r.uniform(-4, 1.5)))}
 
 
 def main() -> None:

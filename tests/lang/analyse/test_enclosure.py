@@ -154,15 +154,15 @@ def boxes(names, r):
     return {n: (x, x + r.choice(SIDES)) for n, x in corner.items()}
 
 
-BOXED = [op for op in REAL if op.name not in {"dbessel_k", *BESSEL} - {"bessel_k"}]
-"""Rows with bounds over wide boxes that are soon found."""
+BOXED = [op for op in REAL if op.name not in {"owens_t", "dzeta", "dhurwitz_zeta", "dbessel_k", *BESSEL} - {"bessel_k"}]
+"""Rows whose bounds over wide boxes, and values of multiple precision, are soon found."""
 
 
 @pytest.mark.parametrize("op", half(BOXED), ids=lambda op: op.name)
 def test_every_primitive_holds_its_values_over_boxes(op):
     """By its own interval function, before any bisection; and what its decoration says is true."""
     program, r, held = program_of(op), fixed("test_every_primitive_holds_its_values_over_boxes", op.name), 0
-    for _ in range(12 if op.name == "voigt" else 20 if op.name in BESSEL else 30):
+    for _ in range(12 if op.name in ("voigt", "zeta", "hurwitz_zeta") else 20 if op.name in BESSEL else 30):
         box = boxes([p.name for p in program.params], r)
         found = own_interval(program, box)
         bounds = (-math.inf, math.inf) if found.valueless else (enclosure.down(found.lo), enclosure.up(found.hi))
@@ -176,7 +176,7 @@ def test_every_primitive_holds_its_values_over_boxes(op):
     assert held > 4 or op.name == "lambert_wm1" or "inc_beta" in op.name   # whose domain few boxes meet
 
 
-WIDER = {"dpow", "fmod", *SUMS} - {"gamma_p", "gamma_q"}
+WIDER = {"dpow", "fmod", *SUMS} - {"gamma_p", "gamma_q", "owens_t"}
 
 
 @pytest.mark.parametrize("op", half([op for op in REAL if op.name not in WIDER]), ids=lambda op: op.name)
@@ -193,7 +193,7 @@ def test_one_operation_is_no_wider_than_its_values(op):
         values = [evaluate(program, dict(zip(names, at, strict=True)))["z"] for at in grid]
         low, high = min(values), max(values)
         slack = 0.05 * (high - low) + 1e-12
-        sharp += found.bounded and low - slack <= float(found.lo) and float(found.hi) <= high + slack
+        sharp += found.bounded and abs(float(found.lo) - low) <= slack and abs(float(found.hi) - high) <= slack
     assert sharp == 4
 
 

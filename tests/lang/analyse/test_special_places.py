@@ -55,7 +55,7 @@ def test_every_condition_has_a_quantity_that_vanishes_or_a_step_that_is_taken(op
         here, beside = at(point), [at(other) for other in near]
         assert any(not q.step and value == 0 for q, value in zip(known, here, strict=True)) or any(
             q.step and any(other[k] != here[k] for other in beside) for k, q in enumerate(known)), point
-    assert seen or op.name in ("pown", "polygamma"), "no condition was met"   # a positive power, and poles of what is beside them
+    assert seen or op.name in ("pown", "polygamma", "owens_t"), "no condition was met"   # at finite numbers, or beside them
 
 
 @pytest.mark.parametrize("text, signs", [
