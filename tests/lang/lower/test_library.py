@@ -113,9 +113,19 @@ def test_special_functions_against_stored_values(name: str, k: int) -> None:
             assert abs(got[derived.results[-1].name] - want) <= allowed, (order, point)
 
 
+@pytest.mark.parametrize(("y", "nu"), [(-0.5, 2e4), (-3.0, 2e4), (2.0, 5e3)])
+def test_derivatives_of_student_t_cdf_by_large_degrees_of_freedom(y: float, nu: float) -> None:
+    found = adcli.compile("v = student_t_cdf(y, nu, 0, 1)").grad(wrt="nu")(y=y, nu=nu)["dv_dnu"]
+    with mpmath.workdps(50):
+        def tail(n: Any) -> Any:
+            return mpmath.betainc(n / 2, 0.5, 0, n / (n + y * y), regularized=True) / 2
+        want = mpmath.diff(tail, mpmath.mpf(nu), h=mpmath.mpf("1e-12")) * (1 if y < 0 else -1)
+        assert abs(found - want) <= 1e-11 * abs(want)
+
+
 @pytest.mark.parametrize(("call", "x"), [("logit(x)", 0.25), ("logit(x)", 0.5), ("logit(x)", 0.75), ("normal_logcdf(x)", 0.0),
                                          ("log1mexp(x)", -0.6931471805599453), ("log_rising_factorial(x, 3)", 64.0),
-                                         ("f_cdf(x, 3, 3)", 1.0)])
+                                         ("f_cdf(x, 3, 3)", 1.0), ("student_t_cdf(1, x, 0, 1)", 3060.0)])
 def test_no_jump_where_one_formula_of_a_function_takes_over_from_another(call: str, x: float) -> None:
     assert adcli.compile(f"v = {call}").grad(order=2).status(x=x) == "smooth"
 
