@@ -24,7 +24,7 @@ MODERATE = (1e-75, 1e-30, 1e-12, 1.3e-4, 0.31, 0.71, 1.0, 1 + 2 ** -40, 1.61, 7.
 PAIRS = 12
 STATIC = {"pown": (-3, 2, 5), "polygamma": (1, 20), "dpow": ((0, 0), (1, 1)), "dxlogy": (0, 2), "derfcx": (0, 3),
           **{name: orders(name, (0, 2)) for name in DERIVATIVES}, "dgamma_p": ((0,),),
-          **dict.fromkeys({*BESSEL, "dbessel_k", "voigt"} - {"bessel_k"}, ())}
+          **dict.fromkeys({*BESSEL, "dbessel_k", "voigt", "owens_t"} - {"bessel_k"}, ())}
 
 
 def grid(op: Primitive, names: list[str]) -> list[dict[str, float]]:
