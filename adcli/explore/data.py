@@ -1,12 +1,13 @@
 """Everything a page shows of a program, as one document of JSON, and the script that evaluates it in a browser.
 
-The script is the same for every program; what it carries out is a tape in the document. /manual/explore says what readers see.
+The script depends on nothing but which operations there are; what it carries out is a tape in the document. /manual/explore says
+what readers see.
 
-A rule, by which the page says why a number is NaN or infinite, is {name, operation, partials, kinds, periodic, maps, status,
-many?}. `operation` is it on u, v, …, `partials` its partial derivatives in writing, `kinds` what its arguments are, "r" or "t".
-`maps` has for each argument {reads, tape} or null; the tape is of the seed, the result, and the arguments that `reads` names,
-−1 being what `many` arguments have in common. It gives the contribution, and where that exists under a condition only, whether
-it does.
+A rule, by which the page says why a number is NaN or infinite, is {name, operation, partials, kinds, fixed, periodic, maps,
+status, many?}. `operation` is it on u, v, …, `partials` its partial derivatives in writing, `kinds` what its arguments are, "r"
+or "t", `fixed` which of them are constants written in `operation`. `maps` has for each argument {reads, tape} or null; the tape
+is of the seed, the result, and the arguments that `reads` names, −1 being what `many` arguments have in common. It gives the
+contribution, and where that exists under a condition only, whether it does.
 
 The graph of a page: where the layout of all pictures puts its nodes, of a long program in parts.
 """
@@ -16,20 +17,19 @@ import base64
 import json
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from adcli.answers import cause_texts
-from adcli.answers.diagnose import described, letter
+from adcli.answers.diagnose import described, fixed, letter
 from adcli.codegen.documents.layered import layered
 from adcli.codegen.documents.notation import Label
 from adcli.codegen.documents.svg import APART
 from adcli.codegen.scripts import tape as tapes
 from adcli.codegen.scripts.javascript import operations
-from adcli.codegen.scripts.tape import Json, as_json, tape, work
+from adcli.codegen.scripts.tape import Json, as_json, operations_of, tape, work
 from adcli.explore.formulas import NamesInStyles, Shown, guarded, lines, rows, shown, source_lines
 from adcli.lang.analyse.numeric_sweeps import rule_of
 from adcli.lang.analyse.trace import ADJOINT, TANGENT
@@ -85,7 +85,8 @@ def document(source: Source, at: Mapping[str, Any] | None = None, of: Sequence[s
     if (steps := work(made)) > MOST_STEPS:
         raise AdError(f"a page computes everything in at most {MOST_STEPS:,} operations; here that takes {steps:,}",
                       help="give smaller tensors (--at)" if has_tensors(program) else "show some outputs only (--of NAME)")
-    return Document(source, program, programs, values, sizes, inputs).made() | {"tape": made}, script()
+    found = Document(source, program, programs, values, sizes, inputs).made() | {"tape": made}
+    return found, script({*operations_of(found)})
 
 
 def refuse_unshown(program: Program, source: Source | None) -> None:
@@ -105,11 +106,10 @@ def packed(document: Json) -> str:
     return text if len(text) < LONG_TEXT else base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
-@cache
-def script() -> str:
-    """The evaluator: `adcliEvaluator(document)`; see its comment."""
+def script(used: Collection[str]) -> str:
+    """The evaluator, `adcliEvaluator(document)`, see its comment, with the operations that tapes use."""
     own = [Path(str(tapes.__file__)).parent / "interpreter.js", *(Path(__file__).parent / name for name in SCRIPTS)]
-    return "\n".join([operations("adcliOperations"), *(path.read_text(encoding="utf-8") for path in own)])
+    return "\n".join([operations("adcliOperations", used), *(path.read_text(encoding="utf-8") for path in own)])
 
 
 def start(p: Param, given: Any) -> Any:
@@ -325,7 +325,7 @@ def rule(e: Equation) -> Json:
     return {
         "name": e.op.name, "operation": described(e, ""), "periodic": e.op.periodic,
         "partials": [described(e, "'") if one else f"∂({described(e, '')})/∂{letter(i)}" for i in range(count)],
-        "kinds": "".join(e.op.kind(i) for i in range(count)),
+        "kinds": "".join(e.op.kind(i) for i in range(count)), "fixed": fixed(e),
         "maps": [taped(r, [i] if several else range(count)) if (r := rule_of(e, i)) else None for i in range(count)],
         "status": [{"level": s.level, **taped(status_rule(e.op, k, statics(e), count), range(count))}
                    for k, s in enumerate(e.op.status)],

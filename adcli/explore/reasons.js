@@ -210,7 +210,8 @@ function adcliWords(document, why, show) {
     }
     function at(op) {
         const {args} = operations[op], few = args.length <= 8 ? args : args.slice(0, 3), letters = "uvw";
-        const said = few.map((arg, i) => {
+        const said = few.flatMap((arg, i) => {
+            if (why.rule(op).fixed.includes(i)) return [];
             const name = named(arg, op), x = why.rule(op).kinds[i] === "t" ? String(Boolean(why.number(arg))) : show(why.number(arg));
             return `${letters[i] ?? `u${i}`} = ${name === null ? "" : `${name} = `}${x}`;
         });

@@ -23,7 +23,7 @@ ARRAYS = """sqrt cbrt square reciprocal exp exp2 expm1 log log2 log10 log1p loga
     greater_equal equal not_equal rint round float64 double ldexp"""
 SPECIAL = """erf erfc erfcx erfinv erfcinv gamma gammaln loggamma lgamma digamma psi polygamma expit logit ndtr ndtri
     log_ndtr xlogy xlog1py entr rel_entr kl_div betaln beta cbrt exp2 exp10 expm1 log1p cosm1 boxcox huber pseudo_huber
-    exprel sinc log_expit softplus gammainc gammaincc kv kve k0 k1 k0e k1e iv ive i0 i1 i0e i1e jv yv jn yn j0 j1 y0 y1
+    exprel sinc log_expit softplus gammainc gammaincc kv kve k0 k1 k0e k1e iv ive i0 i1 i0e i1e jv yv jn j0 j1 y0 y1
     modified_bessel_k0 modified_bessel_k1 scaled_modified_bessel_k0 scaled_modified_bessel_k1 modified_bessel_i0
     modified_bessel_i1 bessel_j0 bessel_j1 bessel_y0 bessel_y1 voigt_profile betainc betaincc stdtr fdtr zeta owens_t"""
 LEARNING = """sigmoid softplus relu relu6 elu celu selu gelu silu swish mish logsigmoid log_sigmoid leaky_relu hardtanh hard_tanh

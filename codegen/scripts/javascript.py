@@ -11,7 +11,7 @@ those of `Math`; what it lacks, or has with other values at special points than 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from adcli.codegen.c.language import (
     LONGEST_COMPOSITION,
@@ -402,10 +402,10 @@ def in_library(op: Primitive) -> bool:
     return bool(op.llvm or op.libm) or (op.value is not None and len(composition(op, ()).equations) > LONGEST_COMPOSITION)
 
 
-def operations(name: str) -> str:
-    """An object of this name with the operations of the table as functions, and what they call in front of it."""
+def operations(name: str, used: Collection[str]) -> str:
+    """An object of this name with the operations used as functions, and what they call in front of it."""
     helpers, entries = Helpers(LANGUAGE, [name]), []
-    for op in filter(in_library, (*TABLE.values(), INDEX_POWER)):
+    for op in (x for x in (*TABLE.values(), INDEX_POWER) if x.name in used and in_library(x)):
         args = "abc"[:op.arity]
         e = Equation((Var(),), op, tuple([Var(x, truth=op.kind(i) == "t") for i, x in enumerate(args)]))
         entries.append(f"{op.name}: ({', '.join(args)}) => {helpers.operation(e, [(x, ATOM) for x in args])[0]}")

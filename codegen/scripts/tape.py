@@ -18,7 +18,7 @@ made from the table by `adcli.codegen.scripts.javascript.operations`.
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import prod
 from typing import Any
 
@@ -45,6 +45,19 @@ def tape(program: Program, sizes: Sizes) -> Json:
 def expanded(program: Program) -> Program:
     """The program in operations that the interpreter has; long compositions are among them."""
     return expand(program, LANGUAGE.definitions, lambda e: e.op.value is not None and in_library(e.op))
+
+
+def operations_of(made: Any) -> Iterator[str]:
+    """The operations of a tape, or of all tapes in a document."""
+    if isinstance(made, dict):
+        if "equations" in made:
+            yield from made["operations"]
+        yield from filter(None, [made.get("combine")])
+        made = made.values()
+    elif not isinstance(made, list | tuple):
+        return
+    for x in made:
+        yield from operations_of(x)
 
 
 class Taping:

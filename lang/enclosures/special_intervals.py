@@ -51,7 +51,7 @@ def corners(f: Callable[..., Any], signs: tuple[int, ...], pole: Interval = UNDE
     return bounds
 
 
-PIECES, PER_UNIT = 1000, 32
+PIECES, PER_UNIT = 1000, 1000
 """Balls that a wide interval is cut into, and those for a unit of its width."""
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from adcli.codegen.scripts.tape import as_json
+from adcli.codegen.scripts.tape import as_json, operations_of
 from script_programs import NODE
 
 from adcli.explore.data import script
@@ -39,7 +39,7 @@ def in_node(folder: pathlib.Path, asked: Asked) -> list[list[Any]]:
     of a tape (inputs,); numbers as floats, tensors as arrays. A document with "reasons" is asked for those of every value."""
     plain = [{**what, "asked": [[[given(x) for x in row[0]], *row[1:]] for row in rows]} for what, rows in asked]
     (folder / "asked.json").write_text(json.dumps(plain, allow_nan=False), encoding="utf-8")
-    (folder / "run.js").write_text('"use strict";\n' + script() + RUN, encoding="utf-8")
+    (folder / "run.js").write_text('"use strict";\n' + script({*operations_of(plain)}) + RUN, encoding="utf-8")
     ended = subprocess.run([str(NODE), "run.js"], cwd=folder, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (0, ""), ended.stderr[-2000:]
     lines = iter(ended.stdout.splitlines())

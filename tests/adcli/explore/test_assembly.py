@@ -102,9 +102,9 @@ def test_a_hostile_program_stays_in_its_data(name):
     assert evil.data["source"] == text and evil.named("title")[0][1] == name
 
 
-def test_the_scripts_are_the_same_for_every_program():
-    """So that what is allowed to run never depends on what a stranger wrote."""
-    other = Elements(made("v = sin(x)*y", "other.ad"))
+def test_the_scripts_depend_on_nothing_but_the_operations():
+    """So that what is allowed to run never is what a stranger wrote."""
+    other = Elements(made(WORKED.read_text(encoding="utf-8").replace("x", "evil").replace("y", "evil_too"), "other.ad"))
     first, second = ([text for attrs, text in page.named("script") if "type" not in attrs] for page in (other, Elements(TAME)))
     assert first == second
 

@@ -143,8 +143,7 @@ def test_long_lines(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     joined = []
     lower = Recipes.joined
     monkeypatch.setattr(Recipes, "joined", lambda *given: joined.append(lower(*given)) or joined[-1])
-    for module in ("syntax.shapes", "tree.fragments"):
-        monkeypatch.setattr(f"adcli.lang.{module}.FEW", 1)
+    monkeypatch.setattr("adcli.lang.syntax.shapes.FEW", 1)
     source = normal(f"def f(u) = u < 0 ? sinh(u)*u**2 : -u\nc = x < 2\n{line} # said\nw = c ? x : y\n", "t")
     found = by_lines(source, 0)
     assert found is None or shown(found) == shown(lowered(source))
@@ -164,8 +163,7 @@ def test_long_lines_at_random(monkeypatch: pytest.MonkeyPatch) -> None:
 
     joined = 0
     for few in (1, 4, 16):
-        for module in ("syntax.shapes", "tree.fragments"):
-            monkeypatch.setattr(f"adcli.lang.{module}.FEW", few)
+        monkeypatch.setattr("adcli.lang.syntax.shapes.FEW", few)
         for _ in range(80):
             source = normal(f"v = {value(4)}\n", "t")
             read = by_shape(source)

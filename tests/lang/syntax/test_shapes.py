@@ -1,10 +1,11 @@
-"""Lines of one shape are found where they are of one shape, and nowhere else."""
+"""Lines of one shape are found where they are of one shape, and nowhere else; long lines are cut where their operators are
+loosest."""
 from __future__ import annotations
 
 import pytest
 from adcli.lang.ir.errors import Source
 from adcli.lang.syntax.shapes import by_shape
-from adcli.lang.tree.nodes import Assign, ShapedLine
+from adcli.lang.tree.nodes import Assign, LongLine, ShapedLine
 
 ALIKE = [
     ("v = a*b + 2", "v = x_1*_y + 0x1.8p-2", ["v", "x_1", "_y", "0x1.8p-2"]),
@@ -66,3 +67,29 @@ def test_as_many_shapes_as_lines_are_not_all_kept(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("adcli.lang.syntax.shapes.MOST_KEYS", 3)
     read = by_shape(Source("t", "".join(f"v = {'-' * k}x\nw = {'-' * k}y\n" for k in range(6))))
     assert read is not None and [type(s) for s in read[1]] == [Assign, ShapedLine] * 3 + [Assign] * 6
+
+
+def cut(line: str) -> list[str] | None:
+    """The pieces of a line and what joins them."""
+    text = f"w = 1\n{line}\n"
+    read = by_shape(Source("t", text))
+    found = read[1][1] if read else None
+    if not isinstance(found, LongLine):
+        return None
+    return [f"{s[0]} {text[s[1]:s[2]]}" if isinstance(s, tuple) else " ".join(s.words[1:]) for s in found.steps]
+
+
+def test_long_lines_are_cut_at_their_loosest_operators(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adcli.lang.syntax.shapes.FEW", 1)
+    assert cut("  v = a + b -c  # sum") == ["a", "b", "add a + b", "c", "sub a + b -c"]
+    assert cut("v = ( a*b* ( c*d) )") == ["a", "b", "mul a*b", "c", "d", "mul c*d", "mul a*b* ( c*d)"]
+    assert cut("v = f(a, b) + f(c, d) + f(2, e)") is None   # as many words are of one shape as are not
+    assert cut("v = -f(a, b)- -f(c, d)+ -f(e, f)") == ["a b", "c d", "sub -f(a, b)- -f(c, d)", "e f",
+                                                       "add -f(a, b)- -f(c, d)+ -f(e, f)"]
+    assert cut("v = a < b + c + d + e + f") is None   # a comparison is looser
+    assert cut("v = (a < b) + (c < d) + (e < f)") == ["a b", "c d", "add (a < b) + (c < d)", "e f",
+                                                      "add (a < b) + (c < d) + (e < f)"]
+    for other in ("v = a + b + c +", "v = a + f() + c + d", "v = a + b) + (c + d", "v = a + b + c, d", "v = a ? b + c : d + e",
+                  "v += a + b + c + d", "v(i) = a + b + c + d", "v = a + b + in + d", "v == a + b + c + d", "v = a + b + 2c + d",
+                  "v, w = a + b + c + d", "v = a + b + c + d; w = a"):
+        assert cut(other) is None, other
