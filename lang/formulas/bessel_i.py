@@ -7,12 +7,11 @@ Derivatives are moments of −t and of cosh(t); for small arguments, where these
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 from adcli.lang.formulas.bessel import EXPONENT, Saddle, cumulant
-from adcli.lang.formulas.elementary import Complex, polynomial, times
+from adcli.lang.formulas.elementary import Complex, derivative, polynomial, times
 
 NODES = tuple(((k + 0.5) / 40,) for k in range(40))
 """Of the midpoint rule from 0 to 1, which is exact to the last digit for such functions."""
@@ -37,12 +36,6 @@ def higher_orders(n: int) -> tuple[tuple[int, ...], ...]:
             found[j][k + 1] += c
             found[j + 1][k] += c
     return tuple(map(tuple, found))
-
-
-def derived(coefficients: Sequence[float], i: int, nu: Any) -> Any:
-    """The i-th derivative of a polynomial with coefficients of rising powers."""
-    slopes = [math.perm(k, i) * c for k, c in enumerate(coefficients)][i:]
-    return polynomial(slopes, nu) if slopes else 0.0
 
 
 def powers(z: Complex, n: int) -> list[Complex]:
@@ -76,7 +69,9 @@ class BesselContour:
             less = self.op.pown(-self.unit, n - k) * math.comb(n, k) if k < n else 1.0
             for j, coefficients in enumerate(higher_orders(k)):
                 for i in range(m + 1):
-                    found[i][j] = found[i][j] + less * self.op.pown(ratio, k - j) * derived(coefficients, i, order)
+                    slopes = derivative(coefficients, i)
+                    value = polynomial(slopes, order) if slopes else 0.0
+                    found[i][j] = found[i][j] + less * self.op.pown(ratio, k - j) * value
         return found
 
     def moment(self, name: str, m: int, n: int, start: Any, above: Any, near: list[list[Any]], far: bool = True) -> Any:

@@ -33,6 +33,11 @@ def times(a: Complex, b: Complex) -> Complex:
     return a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]
 
 
+def derivative(coefficients: Sequence[float], n: int) -> list[float]:
+    """The coefficients of rising powers of the n-th derivative of a polynomial."""
+    return [math.perm(k, n) * c for k, c in enumerate(coefficients)][n:]
+
+
 def polynomial(coefficients: Sequence[float], x: Any) -> Any:
     """A polynomial with coefficients of rising powers."""
     value = x * 0.0 + coefficients[-1]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adcli.lang.formulas.beta import bernoulli
-from adcli.lang.formulas.elementary import polynomial
+from adcli.lang.formulas.elementary import derivative, polynomial
 from adcli.lang.formulas.incomplete_gamma import bell
 from adcli.lang.formulas.quadrature import gauss_legendre
 
@@ -66,11 +66,6 @@ def others(m: int, s: Any, y: Any, op: Any) -> Any:
     return total * (root * y) * root
 
 
-def derived(coefficients: Sequence[float], n: int) -> list[float]:
-    """The coefficients of the n-th derivative of a polynomial."""
-    return [math.perm(k, n) * c for k, c in enumerate(coefficients)][n:]
-
-
 def zeta(s: Any, n: int, op: Any) -> Any:
     """The n-th derivative of Riemann's function."""
     left = s < LEFT
@@ -79,7 +74,7 @@ def zeta(s: Any, n: int, op: Any) -> Any:
     inside, outside, pole, right = op.select(near, u - 1, NEAR), op.select(near, 1 + NEAR, u), 1.0, []
     for j in range(n + 1):
         pole = pole / inside
-        beside = (-1.0) ** j * math.factorial(j) * pole + polynomial(derived(LAURENT, j), inside)
+        beside = (-1.0) ** j * math.factorial(j) * pole + polynomial(derivative(LAURENT, j), inside)
         right.append(op.select(near, beside, hurwitz(j, outside, op.select(s == s, 1, s), op)))
     return op.select(left, mirrored(s, op.select(left, u, 2), right, op), right[n])
 
