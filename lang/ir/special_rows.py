@@ -50,24 +50,36 @@ def formula(place: str) -> Callable[..., Any]:
     return called
 
 
+def derivatives(row: Callable[..., Fn], name: str, args: str, orders: str, value: Callable[..., Any], *others: Fn,
+                domain: tuple[Any, ...], **columns: Any) -> Fn:
+    """Enter a row of the derivatives by the first arguments, one for each name in `orders`, of how many times; `others` are the
+    rules of the other arguments."""
+    count, ordered = args.count(",") + 1, orders.count(",") + 1
+
+    def once_more(i: int) -> Fn:
+        return lambda t, z, *at: t * made(*at[:count], *(order(n) + (k == i) for k, n in enumerate(at[count:])))
+
+    DERIVATIVES.append(name)
+    made: Fn = row(name, "r" * (count + ordered) + ">r", *map(once_more, range(ordered)), *others, *[None] * ordered,
+                   static=tuple(range(count, count + ordered)), args=f"{args}, {orders}", domain=(*domain, *[ORDERS] * ordered),
+                   value=lambda *at: value(*map(order, at[count:]), *at[:count]), **columns)
+    return made
+
+
 def enter(row: Callable[..., Fn], table: Table) -> None:
     """Enter the rows."""
     op = TableOperations(table)
 
     def family(name: str, place: str, about: str, **columns: Any) -> None:
         """A function of one number and its derivatives."""
-        value, derived = formula(place), f"d{name}"
-        domain = columns.pop("domain", (-3.0, 3.0))
-        DERIVATIVES.append(derived)
-        repeated: Fn = row(derived, "rr>r", lambda t, z, x, n: t * repeated(x, order(n) + 1), None, static=(1,), args="x, n",
-                           domain=(domain, ORDERS), value=lambda x, n: value(x, order(n), op),
-                           about=f"derivative n of {name}(x)", **columns)
-        row(name, "r>r", lambda t, z, x: t * repeated(x, 1), domain=(domain,), value=lambda x: value(x, 0, op), about=about,
-            **columns)
+        value, columns = formula(place), {"domain": ((-3.0, 3.0),), **columns}
+        repeated = derivatives(row, f"d{name}", "x", "n", lambda n, x: value(x, n, op), about=f"derivative n of {name}(x)",
+                               **columns)
+        row(name, "r>r", lambda t, z, x: t * repeated(x, 1), value=lambda x: value(x, 0, op), about=about, **columns)
 
     family("sinc", "elementary:sinc", "sin(pi*x)/(pi*x), and 1 at 0", saturates=True)
     family("exprel", "elementary:exprel", "(exp(x) - 1)/x, and 1 at 0", saturates=True)
-    family("zeta", "zeta:zeta", "zeta function of Riemann", saturates=True, domain=(1.2, 4.0), defined="x != 1",
+    family("zeta", "zeta:zeta", "zeta function of Riemann", saturates=True, domain=((1.2, 4.0),), defined="x != 1",
            status=(Status(POLE, lambda z, x, *orders: x == 1),))
     lbeta_rows(row, op)
     inverse_rows(row, op)
@@ -125,20 +137,14 @@ def incomplete_gamma_rows(row: Callable[..., Fn], op: TableOperations) -> None:
     """Regularized incomplete gamma functions, their derivatives by the shape a, and the density with all of its derivatives."""
     tail, density_value = formula("incomplete_gamma:tail"), formula("incomplete_gamma:derived_density")
     both, inside = ((0.3, 4.0), (0.1, 4.0)), "a >= 0 and x >= 0 and a + x > 0"
-    DERIVATIVES.extend(("gamma_density", "dgamma_p"))
-    density: Fn = row("gamma_density", "rrrr>r", lambda t, z, a, x, m, n: t * density(a, x, order(m) + 1, order(n)),
-                      lambda t, z, a, x, m, n: t * density(a, x, order(m), order(n) + 1), None, None, static=(2, 3),
-                      domain=(*both, ORDERS, ORDERS), args="a, x, m, n",
-                      defined="a >= 0 and x > 0 or x == 0 and (a > n + 1 or m == 0 and a > 0 and a == trunc(a))",
-                      value=lambda a, x, m, n: density_value(order(m), order(n), a, x, op), saturates=True,
-                      status=(Status(SINGULAR, lambda z, a, x, m, n: x == 0),),
-                      about="derivative of the gamma density, m by a and n by x")
-    partial: Fn = row("dgamma_p", "rrr>r", lambda t, z, a, x, m: t * partial(a, x, order(m) + 1),
-                      lambda t, z, a, x, m: t * density(a, x, order(m), 0), None, static=(2,), domain=(*both, ORDERS),
-                      defined=inside, args="a, x, m", value=lambda a, x, m: tail(False, order(m), a, x, op), saturates=True,
-                      status=(Status(SINGULAR, lambda z, a, x, m: x == 0),), about="derivative of gamma_p(a, x), m times by a")
-    columns: dict[str, Any] = {"domain": both, "defined": inside, "args": "a, x", "saturates": True, "factored": True,
-                               "status": (Status(SINGULAR, lambda z, a, x: x == 0),)}
+    columns: dict[str, Any] = {"domain": both, "saturates": True, "status": (Status(SINGULAR, lambda z, a, x, *orders: x == 0),)}
+    density = derivatives(row, "gamma_density", "a, x", "m, n", lambda *given: density_value(*given, op),
+                          defined="a >= 0 and x > 0 or x == 0 and (a > n + 1 or m == 0 and a > 0 and a == trunc(a))",
+                          about="derivative of the gamma density, m by a and n by x", **columns)
+    partial = derivatives(row, "dgamma_p", "a, x", "m", lambda *given: tail(False, *given, op),
+                          lambda t, z, a, x, m: t * density(a, x, order(m), 0), defined=inside,
+                          about="derivative of gamma_p(a, x), m times by a", **columns)
+    columns |= {"defined": inside, "args": "a, x", "factored": True}
     row("gamma_p", "rr>r", lambda t, z, a, x: t * partial(a, x, 1), lambda t, z, a, x: t * density(a, x, 0, 0),
         value=lambda a, x: tail(False, 0, a, x, op), about="regularized lower incomplete gamma function", **columns)
     row("gamma_q", "rr>r", lambda t, z, a, x: -(t * partial(a, x, 1)), lambda t, z, a, x: -(t * density(a, x, 0, 0)),
@@ -148,16 +154,11 @@ def incomplete_gamma_rows(row: Callable[..., Fn], op: TableOperations) -> None:
 def bessel_rows(row: Callable[..., Fn], op: TableOperations) -> None:
     """Bessel functions, their products with exponentials and their logarithms, each with all of its derivatives."""
     def surface(name: str, value: Callable[..., Any], about: str, factored: bool = False, **columns: Any) -> None:
-        derived, domain = f"d{name}", ((0.1, 4.0), (0.1, 4.0))
-        DERIVATIVES.append(derived)
-        partial: Fn = row(derived, "rrrr>r", lambda t, z, nu, x, m, n: t * partial(nu, x, order(m) + 1, order(n)),
-                          lambda t, z, nu, x, m, n: t * partial(nu, x, order(m), order(n) + 1), None, None, static=(2, 3),
-                          domain=(*domain, ORDERS, ORDERS), args="nu, x, m, n", saturates=True,
-                          value=lambda nu, x, m, n: value(order(m), order(n), nu, x, op),
-                          about=f"derivative of {name}, m times by nu and n times by x", **columns)
+        columns = {"domain": ((0.1, 4.0), (0.1, 4.0)), "saturates": True, **columns}
+        partial = derivatives(row, f"d{name}", "nu, x", "m, n", lambda *given: value(*given, op),
+                              about=f"derivative of {name}, m times by nu and n times by x", **columns)
         row(name, "rr>r", lambda t, z, nu, x: t * partial(nu, x, 1, 0), lambda t, z, nu, x: t * partial(nu, x, 0, 1),
-            domain=domain, args="nu, x", saturates=True, value=lambda nu, x: value(0, 0, nu, x, op), about=about,
-            factored=factored, **columns)
+            args="nu, x", value=lambda nu, x: value(0, 0, nu, x, op), about=about, factored=factored, **columns)
 
     k, second = formula("bessel:k"), "modified Bessel function of the second kind"
     pole = Status(POLE, lambda z, nu, x, *orders: x == 0, nan=True),
@@ -211,56 +212,46 @@ def incomplete_beta_family(row: Callable[..., Fn], op: TableOperations, name: st
     """The lower tail, with `step` the upper one too, its derivatives and the density."""
     x = "x" if step else "u"
     domain = ((0.3, 4.0), (0.3, 4.0), (0.05, 0.95) if step else (-3.0, 3.0))
-    columns: dict[str, Any] = {"saturates": not step}
+    columns: dict[str, Any] = {"saturates": not step, "domain": domain}
     if step:
         columns["status"] = (Status(SINGULAR, lambda z, a, b, x, *n: (x == 0) | (x == 1)),)
     inside = "a >= 0 and b >= 0 and a + b > 0" + (" and x >= 0 and x <= 1 and a + x > 0 and b + (1 - x) > 0" if step else "")
-    DERIVATIVES.extend((f"{name}_density", f"d{name}"))
-    density: Fn = row(f"{name}_density", "rrrrrr>r",
-                      lambda t, z, a, b, x, m, k, n: t * density(a, b, x, order(m) + 1, order(k), order(n)),
-                      lambda t, z, a, b, x, m, k, n: t * density(a, b, x, order(m), order(k) + 1, order(n)),
-                      lambda t, z, a, b, x, m, k, n: t * density(a, b, x, order(m), order(k), order(n) + 1), None, None, None,
-                      static=(3, 4, 5), domain=(*domain, ORDERS, ORDERS, ORDERS), args=f"a, b, {x}, m, k, n",
-                      defined=inside if not step else f"{inside} and (x > 0 or a > n + 1 or m == 0 and a > 0 and a == trunc(a))"
-                      " and (x < 1 or b > n + 1 or k == 0 and b > 0 and b == trunc(b))",
-                      value=lambda a, b, x, m, k, n: density_value(
-                          step, order(m), order(k), order(n), a, b, place(a, b, x, op), op),
-                      about="derivative of its density, m by a, k by b, n by the other", **columns)
-    partial: Fn = row(f"d{name}", "rrrrr>r", lambda t, z, a, b, x, m, k: t * partial(a, b, x, order(m) + 1, order(k)),
-                      lambda t, z, a, b, x, m, k: t * partial(a, b, x, order(m), order(k) + 1),
-                      lambda t, z, a, b, x, m, k: t * density(a, b, x, order(m), order(k), 0), None, None, static=(3, 4),
-                      domain=(*domain, ORDERS, ORDERS), args=f"a, b, {x}, m, k", defined=inside,
-                      value=lambda a, b, x, m, k: tail(False, order(m), order(k), a, b, place(a, b, x, op), op),
-                      about=f"derivative of {name}, m by a and k by b", **columns)
+    density = derivatives(
+        row, f"{name}_density", f"a, b, {x}", "m, k, n",
+        lambda m, k, n, a, b, x: density_value(step, m, k, n, a, b, place(a, b, x, op), op),
+        defined=inside if not step else f"{inside} and (x > 0 or a > n + 1 or m == 0 and a > 0 and a == trunc(a))"
+        " and (x < 1 or b > n + 1 or k == 0 and b > 0 and b == trunc(b))",
+        about="derivative of its density, m by a, k by b, n by the other", **columns)
+    partial = derivatives(
+        row, f"d{name}", f"a, b, {x}", "m, k", lambda m, k, a, b, x: tail(False, m, k, a, b, place(a, b, x, op), op),
+        lambda t, z, a, b, x, m, k: t * density(a, b, x, order(m), order(k), 0), defined=inside,
+        about=f"derivative of {name}, m by a and k by b", **columns)
     abouts = {name: "regularized incomplete beta function", f"{name}c": f"1 - {name}(a, b, x)"} if step else \
         {name: "regularized incomplete beta function of x = sigmoid(u)"}
     for k, (each, about) in enumerate(abouts.items()):
         sign = -1 if k else 1
         row(each, "rrr>r", lambda t, z, a, b, x, sign=sign: sign * (t * partial(a, b, x, 1, 0)),
             lambda t, z, a, b, x, sign=sign: sign * (t * partial(a, b, x, 0, 1)),
-            lambda t, z, a, b, x, sign=sign: sign * (t * density(a, b, x, 0, 0, 0)), domain=domain, args=f"a, b, {x}",
+            lambda t, z, a, b, x, sign=sign: sign * (t * density(a, b, x, 0, 0, 0)), args=f"a, b, {x}",
             value=lambda a, b, x, k=k: tail(bool(k), 0, 0, a, b, place(a, b, x, op), op), about=about, defined=inside,
             factored=True, vanishes=bool(k), **columns)
 
 
 def zeta_rows(row: Callable[..., Fn], op: TableOperations) -> None:
     """Hurwitz's zeta function: a derivative by a is −s times the function of s + 1."""
-    value, domain, name = formula("zeta:hurwitz"), ((1.2, 4.0), (0.3, 4.0)), "hurwitz_zeta"
-    columns: dict[str, Any] = {"saturates": True, "defined": "s > 1 and a > 0", "status": (
+    value, name = formula("zeta:hurwitz"), "hurwitz_zeta"
+    columns: dict[str, Any] = {"domain": ((1.2, 4.0), (0.3, 4.0)), "saturates": True, "defined": "s > 1 and a > 0", "status": (
         Status(SINGULAR, lambda z, s, a, *orders: s == math.inf), Status(POLE, lambda z, s, a, *orders: (s == 1) | (a == 0)))}
-    DERIVATIVES.append(f"d{name}")
 
     def by_a(t: Expr, z: Expr, s: Expr, a: Expr, m: int) -> Expr:
         slope = op.select(s < 1, z, s) * partial(s + 1, a, m)
         return -(t * (slope + m * partial(s + 1, a, m - 1) if m else slope))
 
-    partial: Fn = row(f"d{name}", "rrr>r", lambda t, z, s, a, m: t * partial(s, a, order(m) + 1),
-                      lambda t, z, s, a, m: by_a(t, z, s, a, order(m)), None, static=(2,), domain=(*domain, ORDERS),
-                      args="s, a, m", value=lambda s, a, m: value(order(m), s, a, op),
-                      about=f"derivative of {name}, m times by s", **columns)
-    row(name, "rr>r", lambda t, z, s, a: t * partial(s, a, 1), lambda t, z, s, a: by_a(t, z, s, a, 0), domain=domain,
-        args="s, a", value=lambda s, a: value(0, s, a, op), **columns,
-        about="zeta function of Hurwitz, a sum of (a + k)**-s over k >= 0")
+    partial = derivatives(row, f"d{name}", "s, a", "m", lambda *given: value(*given, op),
+                          lambda t, z, s, a, m: by_a(t, z, s, a, order(m)),
+                          about=f"derivative of {name}, m times by s", **columns)
+    row(name, "rr>r", lambda t, z, s, a: t * partial(s, a, 1), lambda t, z, s, a: by_a(t, z, s, a, 0), args="s, a",
+        value=lambda s, a: value(0, s, a, op), about="zeta function of Hurwitz, a sum of (a + k)**-s over k >= 0", **columns)
 
 
 def owens_t_row(row: Callable[..., Fn], op: TableOperations) -> None:
