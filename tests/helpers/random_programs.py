@@ -15,7 +15,7 @@ from adcli.lang.ir import Program
 from adcli.lang.ir.primitives import TABLE
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from one_operation import BESSEL
+from one_operation import BESSEL, COSTLY
 
 TERNARY, OR, AND, NOT, COMPARISON, SUM, PRODUCT, UNARY, POWER, ATOM = range(10)
 BINARY = {"or": (("or", "||"), OR, OR, AND), "and": (("and", "&&"), AND, AND, NOT),
@@ -41,6 +41,7 @@ WITH_ORDERS = {"polygamma": "nx", "dpow": "xxnn", "dxlogy": "xxn", "derfcx": "xn
                "dinc_beta": "xxxnn", "inc_beta_density": "xxxnnn",
                "dinc_beta_logit": "xxxnn", "inc_beta_logit_density": "xxxnnn"}
 """Functions of real arguments and of constants that say how often something is differentiated."""
+COSTLY_CALLS, CALLS = ([name for name in (*ARITY, *WITH_ORDERS) if (name in COSTLY) == costly] for costly in (True, False))
 
 NAMES = ("x", "y", "z", "v", "w", "a", "dx", "d_dv", "d_dx", "x1", "x2", "i1", "i2", "dv", "dv_dx", "d2v_dx_dx", "v_1", "pi",
          "gamma", "e", "tau", "status", "sin", "α", "Δt", "x̂", "π", "a·b", "größe", "dup", "where", "_u", "select", "f1")
@@ -191,7 +192,7 @@ class Scope:
         return Piece(f"{self.least(c, OR)} ? {self.least(x, middle)} : {y.text}", TERNARY, calls)
 
     def call(self, depth: int) -> Piece:
-        name = self.r.choice([*ARITY, *WITH_ORDERS])
+        name = self.r.choice(COSTLY_CALLS if self.chance(16) else CALLS)
         if name in self.functions or name in self.forbidden:
             name = "exp"
         if name in WITH_ORDERS:

@@ -16,7 +16,7 @@ from adcli.lang.ir.build import Builder
 from adcli.lang.ir.primitives import TABLE
 from back_ends import bits
 from native_programs import WIDTHS, everything, long_program, number
-from one_operation import few_costly
+from one_operation import COSTLY, few_costly
 from session_seed import half
 
 pytestmark = pytest.mark.skipif(not loader.supported(), reason="long programs are one text on this machine")
@@ -29,7 +29,7 @@ def every_row() -> Program:
     truth = b.emit(TABLE["lt"], x, y)
     results = []
     for op in few_costly([op for op in TABLE.values() if op.outs == 1 and not op.static]):
-        for real in (x, y), (y, Lit(-0.0)), (Lit(math.nan), x):
+        for real in [(x, y), (y, Lit(-0.0)), (Lit(math.nan), x)][:1 if op.name in COSTLY else 3]:
             args = [truth if op.kind(i) == "t" else real[i % 2] for i in range(max(1, op.arity))]
             z = number(b, b.emit(op, *args))
             results += [Result(f"{op.name}{len(results)}", a) for a in (z, b.emit(TABLE["neg"], z))]
