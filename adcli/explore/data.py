@@ -325,7 +325,7 @@ def rule(e: Equation) -> Json:
     return {
         "name": e.op.name, "operation": described(e, ""), "periodic": e.op.periodic,
         "partials": [described(e, "'") if one else f"∂({described(e, '')})/∂{letter(i)}" for i in range(count)],
-        "kinds": "".join(e.op.kind(i) for i in range(count)), "fixed": fixed(e),
+        "kinds": "".join(e.op.kind(i) for i in range(count)), "fixed": [*fixed(e)],
         "maps": [taped(r, [i] if several else range(count)) if (r := rule_of(e, i)) else None for i in range(count)],
         "status": [{"level": s.level, **taped(status_rule(e.op, k, statics(e), count), range(count))}
                    for k, s in enumerate(e.op.status)],
