@@ -338,7 +338,6 @@ def side_by_side(f: NestWriter, last: Index, v: Index, blocks: int, neutral: str
 
 
 # ---------------------------------------------------------------- row sweeps
-#
 # Statements along the same rows, whose elements are fetched once (adcli.codegen.nests.row_sweeps).
 
 class SweepWriter(NestWriter):

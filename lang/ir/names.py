@@ -124,7 +124,6 @@ def name_table(program: Program, continued: dict[Var, Var] | None = None) -> dic
 
 
 # ---------------------------------------------------------------- slices, and elements counted from the end
-#
 # Slices, which other languages have, as what this one has for them: statements about elements.
 #
 # `x[1:] - x[:-1]` is `x(i + 1) - x(i) where i in 0:N - 1`. Asked only after a fault.

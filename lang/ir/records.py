@@ -55,9 +55,6 @@ def _text(record: Any) -> str:
 
 
 # ---------------------------------------------------------------- long work without the cyclic garbage collector
-#
-# Long work without the cyclic garbage collector.
-#
 # Trees and programs hold no cycles, but while millions of their nodes are made the collector walks them again and again:
 # at 10⁵ statements that is two thirds of the time of lowering. What has been made then counts as old: otherwise the first
 # thing that happens behind the block is a walk over all of it.

@@ -137,7 +137,6 @@ def reflected(n: int, right: Any, cotangent: Any, pi: Any) -> Any:
 
 
 # ---------------------------------------------------------------- partial derivatives of x**y and of x*log(y), of any order
-#
 # Beside x = 0 a sum of products would be inf - inf or 0·inf, and an arm that is a constant would have the derivative 0. So these
 # are rows of the table, each with the ones of the next order as its derivatives, and every order of differentiating ends at the
 # same one. What is here is never differentiated.

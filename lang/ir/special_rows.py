@@ -86,7 +86,8 @@ def enter(row: Callable[..., Fn], table: Table) -> None:
     incomplete_gamma_rows(row, op)
     bessel_rows(row, op)
     voigt_rows(row, op)
-    incomplete_beta_rows(row, op)
+    incomplete_beta_rows(row, op, "inc_beta", 1)
+    incomplete_beta_rows(row, op, "inc_beta_logit", 0)
 
 
     zeta_rows(row, op)
@@ -119,12 +120,10 @@ def inverse_rows(row: Callable[..., Fn], op: TableOperations) -> None:
         return t * (op.select(far, z / x, op.exp(-z)) / (1 + z))
 
     row("lambert_w0", "r>r", lambert_slope, value=lambda x: branch(0, x, op), domain=((-0.3, 4.0),), vanishes=True,
-        saturates=True, defined="x > -exp(-1)",
-        about="solution w >= -1 of w*exp(w) = x")
+        saturates=True, defined="x > -exp(-1)", about="solution w >= -1 of w*exp(w) = x")
     row("lambert_wm1", "r>r", lambda t, z, x: op.select(x == 0, t * z, lambert_slope(t, z, x)),
-        value=lambda x: branch(-1, x, op), domain=((-0.3, -0.05),),
-        status=(Status(SINGULAR, lambda z, x: x == 0),), defined="-exp(-1) < x and x < 0",
-        about="solution w <= -1 of w*exp(w) = x")
+        value=lambda x: branch(-1, x, op), domain=((-0.3, -0.05),), status=(Status(SINGULAR, lambda z, x: x == 0),),
+        defined="-exp(-1) < x and x < 0", about="solution w <= -1 of w*exp(w) = x")
     row("expint_e1", "r>r", lambda t, z, x: -(t * op.select(x < 0, z, op.exp(-x) / (x + 0))), value=lambda x: e1(x, op),
         domain=((0.1, 4.0),), status=(Status(SINGULAR, lambda z, x: x == 0),), saturates=True, defined="x > 0",
         about="integral of exp(-t)/t over t > x")
@@ -199,20 +198,13 @@ def voigt_rows(row: Callable[..., Fn], op: TableOperations) -> None:
         about="Voigt profile: normal density convolved with Cauchy density", **columns)
 
 
-def incomplete_beta_rows(row: Callable[..., Fn], op: TableOperations) -> None:
-    """Regularized incomplete beta functions of x and of log odds, their derivatives by the shapes, and the densities."""
-    tail, density_value, at, at_log_odds = (formula(f"incomplete_beta:{name}") for name in
-                                            ("tail", "derived_density", "at", "at_log_odds"))
-    for name, place, step in (("inc_beta", at, 1), ("inc_beta_logit", at_log_odds, 0)):
-        incomplete_beta_family(row, op, name, place, step, tail, density_value)
-
-
-def incomplete_beta_family(row: Callable[..., Fn], op: TableOperations, name: str, place: Fn, step: int, tail: Fn,
-                           density_value: Fn) -> None:
-    """The lower tail, with `step` the upper one too, its derivatives and the density."""
+def incomplete_beta_rows(row: Callable[..., Fn], op: TableOperations, name: str, step: int) -> None:
+    """The regularized incomplete beta function of x with `step`, and the upper tail, or of log odds; its derivatives by the
+    shapes and the densities."""
+    tail, density_value, place = (formula(f"incomplete_beta:{each}") for each in
+                                  ("tail", "derived_density", "at" if step else "at_log_odds"))
     x = "x" if step else "u"
-    domain = ((0.3, 4.0), (0.3, 4.0), (0.05, 0.95) if step else (-3.0, 3.0))
-    columns: dict[str, Any] = {"saturates": not step, "domain": domain}
+    columns: dict[str, Any] = {"saturates": not step, "domain": ((0.3, 4.0), (0.3, 4.0), (0.05, 0.95) if step else (-3.0, 3.0))}
     if step:
         columns["status"] = (Status(SINGULAR, lambda z, a, b, x, *n: (x == 0) | (x == 1)),)
     inside = "a >= 0 and b >= 0 and a + b > 0" + (" and x >= 0 and x <= 1 and a + x > 0 and b + (1 - x) > 0" if step else "")

@@ -402,7 +402,6 @@ def behind(op: Boxed) -> tuple[tuple[Range, ...], tuple[Subscript, ...]]:
 
 
 # ---------------------------------------------------------------- the rules of all operations on tensors
-#
 # Forward and reverse mode ask here where an operation is no row of the table, so a program of scalars loads none of this.
 
 def tangents_of(b: Builder, e: Equation, tangents: Mapping[Atom, Term], push_forward: PushForward, hint: Named

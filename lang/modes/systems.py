@@ -255,7 +255,6 @@ def apart(op: Comprehension, step: Index, place: int) -> Comprehension:
 
 
 # ---------------------------------------------------------------- what of a loop needs no steps
-#
 # What of a loop needs no steps, beside it: `z(t, n) +=! W(n, m) * x(t, m)` is a product of matrices before a loop that reads it,
 # and a result that nothing in the loop reads is one operation behind it.
 #

@@ -212,7 +212,6 @@ def _shift(m: Expr) -> Expr:
 
 
 # ---------------------------------------------------------------- running sums and products
-#
 # Running sums and products: the partial results of a reduction along one index, as a loop.
 #
 #     a(0) = 0

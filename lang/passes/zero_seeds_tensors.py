@@ -157,7 +157,6 @@ def _number(b: Builder, flag: Atom) -> Atom:
 
 
 # ---------------------------------------------------------------- whether a sum has a term that exists
-#
 # Whether a sum has a term that exists: asked of each tensor by itself.
 #
 #     i(t, u) +=! a(t, e) != 0 or b(u, e) != 0 ? 1 : 0       T·U·E points

@@ -240,7 +240,6 @@ def is_zero(a: Atom) -> bool:
 
 
 # ---------------------------------------------------------------- where histories of loops are not zero
-#
 # Where histories of loops are not zero, where that is known without their values.
 #
 #     i(T) = n

@@ -205,7 +205,6 @@ def read_form(s: BodySource, args: Atoms) -> object:
 
 
 # ---------------------------------------------------------------- what statements of a loop share, and what no result needs
-#
 # Recurrences in simplification: what their statements share, what no result needs, and what stands beside them again.
 #
 # Nothing here changes a bit: a statement is dropped where another one gives the same elements the same values, or where nothing

@@ -334,7 +334,6 @@ class SumRewrites:
 
 
 # ---------------------------------------------------------------- sums of terms that another sum has already
-#
 #     a(r, s) +=! d(t, s) * exp(f(t, r) - m(t, s))
 #     z(r) +=! -(d(t, s) * exp(f(t, r) - m(t, s)))        z(r) +=! -a(r, s)
 #

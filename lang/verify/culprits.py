@@ -140,7 +140,6 @@ def told(factor: float) -> str:
 
 
 # ---------------------------------------------------------------- wrong rules
-#
 # At the operands that an operation has in a run, its partial derivatives by the rule of the table are compared with differences
 # of the operation itself in multiple precision. A rule that is wrong so names itself, whatever stands around it; where all
 # are right, the fault is in how a sweep puts them together.

@@ -121,7 +121,6 @@ def _one_slope(rows: Sequence[QuotientRow], at: int) -> bool:
 
 
 # ---------------------------------------------------------------- in multiple precision (the extra package python-flint)
-#
 # With twice the digits of an answer to spare, a difference quotient of a tiny step has all the digits one could ask for. The
 # precision is raised, and the step with it, until two quotients agree to more digits than a double has, and how many of a
 # double's digits are right can be counted.
@@ -313,7 +312,6 @@ def _point(at: Point, direction: Point, h: Any, exact: Arithmetic) -> dict[str, 
 
 
 # ---------------------------------------------------------------- decisions
-#
 # Which of its pieces a program is on, so that differences and expansions can keep to one.
 
 # ---------------------------------------------------------------- local scale
