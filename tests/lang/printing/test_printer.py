@@ -151,7 +151,7 @@ def test_a_minus_before_a_call_is_no_part_of_a_constant() -> None:
 
 def test_programs_use_every_operation() -> None:
     """The generator of this file reaches every row of the table."""
-    used = {e.op.name for seed in range(400) for e in parse(sample(random.Random(seed)).text).equations}
+    used = {e.op.name for seed in range(1000) for e in parse(sample(random.Random(seed)).text).equations}
     assert used == set(TABLE)
 
 
