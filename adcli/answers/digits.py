@@ -175,7 +175,7 @@ def csv_lines(layout: Layout, rows: Iterable[Judged], number: Number, headed: bo
                       *([LEVELS[row.level]] if layout.status else [])])
 
 
-# ---------------------------------------------------------------- numbers at
+# ---------------------------------------------------------------- a task as a program of numbers
 
 Elements = Mapping[str, Sequence[str]]
 """The elements of every input and output by name, in the order of memory; a number is the one element of itself."""

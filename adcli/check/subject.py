@@ -304,7 +304,7 @@ def spread(items: Sequence[Job], most: int) -> list[Job]:
     return [items[i * len(items) // most] for i in range(most)]
 
 
-# ---------------------------------------------------------------- tally
+# ---------------------------------------------------------------- the tally of comparisons
 
 NO_DIGIT = "rounding leaves no digit"
 """Why a number is not compared whose error has no bound."""

@@ -323,7 +323,7 @@ class Normal:
         return np.concatenate(parts, axis=1)
 
 
-# ---------------------------------------------------------------- levenberg
+# ---------------------------------------------------------------- the method of Levenberg and Marquardt
 
 DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e-12, 1e12
 """The damping at first, and the least and the most of it, relative to the diagonal."""

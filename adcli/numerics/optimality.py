@@ -207,7 +207,7 @@ def linear_variables(at: Callable[[Vector], PointDerivatives], x: Vector, size: 
     return found
 
 
-# ---------------------------------------------------------------- removable
+# ---------------------------------------------------------------- removable singularities
 
 DISTANCES = 1e-6, 1e-8
 """How far away neighbours are, relative to the size of the variables."""

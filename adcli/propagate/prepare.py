@@ -212,7 +212,7 @@ def with_stated(text: Source, options: PropagateOptions) -> PropagateOptions:
     return replace(options, at=(*options.at, spec), data=options.data or piped_rows)
 
 
-# ---------------------------------------------------------------- coverage rows
+# ---------------------------------------------------------------- coverage of rows
 
 KINDS = ("k", "U", "low", "high")
 

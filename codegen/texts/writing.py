@@ -17,7 +17,7 @@ from adcli.codegen.machine.kernel import EntryPoint, Kernel, NoExecutableMemory,
 from adcli.codegen.rows.compiled import same_for_all
 from adcli.codegen.texts.shortest import NAME, spelled
 
-# ---------------------------------------------------------------- json numbers
+# ---------------------------------------------------------------- numbers of JSON
 
 CLASSES = {"-": 1, "+": 2, "0": 3, **dict.fromkeys("123456789", 4), ".": 5, "e": 6, "E": 6}
 """Characters of a number in JSON by what they do in it; any other is of class 0."""

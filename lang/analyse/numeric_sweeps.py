@@ -196,7 +196,7 @@ def dependent(program: Program, wrt: Collection[str]) -> set[Atom]:
     return found
 
 
-# ---------------------------------------------------------------- numeric rules
+# ---------------------------------------------------------------- rules on numbers
 
 ARGUMENTS_KEPT = 16
 """Arguments up to which rules that are as long as their number are kept."""

@@ -180,7 +180,7 @@ def operands(node: Node, name: str) -> list[Node]:
     return [node]
 
 
-# ---------------------------------------------------------------- uninitialised reads
+# ---------------------------------------------------------------- reads of elements that nothing has assigned
 
 def check_elements(context: Context, written: Mapping[Atom, Gappy], atom: Atom | None, a: Access, ranges: Iterable[Range],
                    guards: Iterable[Affine]) -> None:

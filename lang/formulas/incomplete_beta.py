@@ -23,7 +23,7 @@ from adcli.lang.formulas.quadrature import gauss_legendre
 NODES, FLAT, KNEE = 64, 2.0, 2.0
 """Nodes; the length in log odds beyond which they lie wider; how far beyond the bend of a flat integrand they lie densest."""
 SMALLEST = 1e-30
-"""What stands for a divisor 0."""
+"""Stands for a divisor 0."""
 Jet = dict[tuple[int, int], Any]
 """A number with its derivatives by a and b, as many of each as the key says; those that are missing are 0."""
 
@@ -152,7 +152,7 @@ def tail(upper: bool, m: int, k: int, a: Any, b: Any, place: BetaArgument, op: A
 
 
 def inside(a: Any, b: Any, place: BetaArgument, op: Any) -> Any:
-    """Whether shapes and place are those of a distribution."""
+    """True where shapes and place are those of a distribution."""
     some = ((a > 0) | (place.log_x > -math.inf)) & ((b > 0) | (place.log_y > -math.inf)) & (a + b > 0)
     return (a >= 0) & (b >= 0) & some & (op.min(a, b) < math.inf) & (place.x >= 0)
 

@@ -341,7 +341,7 @@ def _magnitude(a: AffineAtom, of: Callable[[AffineAtom], int]) -> int:
 
 # ---------------------------------------------------------------- with sizes as numbers
 
-# ---------------------------------------------------------------- step order
+# ---------------------------------------------------------------- the order of steps
 
 def prove_steps(program: Program, sizes: Mapping[str, int]) -> None:
     """AdError unless in every recurrence all writes to an element come before its first read, and one statement assigns it."""

@@ -232,7 +232,7 @@ def outcomes_of(node: Op | Call) -> Sequence[bool]:
     return (node.name == "and",) if node.name in ("and", "or") and len(node.args) == 2 else ()
 
 
-# ---------------------------------------------------------------- index choices
+# ---------------------------------------------------------------- choices by indices
 
 @plain_record
 class Arm:

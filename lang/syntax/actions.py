@@ -373,7 +373,7 @@ def known(element: Token) -> Token:
     return element
 
 
-# ---------------------------------------------------------------- lalr
+# ---------------------------------------------------------------- LALR(1) tables
 
 NOWHERE = -1 - len(RULES)
 ACTIONS = Actions()

@@ -102,7 +102,7 @@ SIZES_OF = {**dict.fromkeys(("len", "nrow", "nrows", "NROW", "rows", "height"), 
 """Functions that give a size of a tensor, and of what dimensions; `size(x, d)` counts dimensions from 1, `shape(x, d)` from 0."""
 CONSTRAINTS = {"simplex": "no element is negative and their sum is 1", "ordered": "each element is larger than the one before",
                "cholesky_factor_corr": "rows have length 1, the diagonal is positive, and above it are zeros"}
-"""What an input's declaration can demand of the vectors of its last dimension: `input p(K) in simplex`; and of matrices."""
+"""Constraints that a declaration can put on vectors of the last dimension: `input p(K) in simplex`; and of matrices."""
 OF_MATRICES = frozenset({"cholesky_factor_corr"})
 AFFINE_OPERATIONS = {"add": 2, "sub": 2, "mul": 2, "neg": 1, "pos": 1, "negate": 1}
 """Operations that make sums of multiples, with their number of operands."""

@@ -212,7 +212,7 @@ def _moved(program: Program, at: Point, exact: Arithmetic, steps: Sequence[Any],
     return evaluate(program, point, exact)
 
 
-# ---------------------------------------------------------------- taylor remainder
+# ---------------------------------------------------------------- Taylor remainders
 
 REMAINDER_DIGITS = 90
 RELATIVE_STEPS = (1e-10, 1e-14, 1e-18)
@@ -314,7 +314,7 @@ def _point(at: Point, direction: Point, h: Any, exact: Arithmetic) -> dict[str, 
 # ---------------------------------------------------------------- decisions
 # Which of its pieces a program is on, so that differences and expansions can keep to one.
 
-# ---------------------------------------------------------------- local scale
+# ---------------------------------------------------------------- local scales
 
 DIV = TABLE["div"]
 
