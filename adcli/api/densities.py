@@ -103,8 +103,8 @@ class Parameter(NamedTuple):
         return (f"{number(high)} - exp({u})", u) if math.isfinite(high) else (u, "")
 
     def statements(self, mark: str, vector: str, extents: Sequence[str], rows: bool) -> str:
-        """Statements for the value `mark`x of the vector, and `mark`s if the volume changes, in a program with names of that mark;
-        where there are rows, of every row of a matrix."""
+        """Statements for the value `mark`x of the vector, and `mark`s if the volume changes, in a program with names of that
+        mark, or for every row of a matrix if it has `rows`."""
         around, extents = ["r"] if rows else [], [*extents[:len(self.components) - 1], *extents[-1:]]
         inner = [f"{mark}i{d}" for d in range(len(extents) - 1)] + [f"{mark}k"] * (len(extents) > 0)
         strides = [math.prod(self.components[d + 1:]) for d in range(len(extents))]
