@@ -22,25 +22,6 @@ def test_only_an_ad_error_gets_out() -> None:
 F = adcli.compile("v = x*y")
 
 
-@pytest.mark.parametrize(("attempt", "message"), [
-    (lambda: F.text(3), "style is a word, not int"), (lambda: F.grad(mode=[1, 2]), "mode is a word, not list"),
-    (lambda: F.llvm(1.0), "lanes is a whole number, not float"), (lambda: F.hessian(zeros="no"),
-                                                                  "zeros is True or False, not str"),
-    (lambda: F.taylor(2, scaled=2), "scaled is True or False, not int"), (lambda: F.grad(wrt=3), "3 are not names"),
-    (lambda: F.scipy()[0]([1, "a"]), "the vector must be real numbers, not an array of"),
-    (lambda: F.scipy()[0]([1j, 2]), "the vector must be real numbers"), (lambda: F.scipy(y="1"),
-                                                                         "input 'y' must be real numbers, not str"),
-    (lambda: F.scipy(of=()), "no output is asked for"), (lambda: F.scipy(y=[1, 2]), "input 'y' must be one number"),
-    (lambda: F.scipy(start=True), "start has values by name, and is no bool"),
-    (lambda: F.scipy(start=[1, 2]), "start has values by name, and is no list"),
-    (lambda: adcli.load(["f.ad"]), "the name of a file is a text, not list"), (lambda: adcli.load("a\0b"),
-                                                                               "no file can have this name"),
-    (lambda: adcli.compile(lambda x: [[x], [x, x]]), "cannot have list")])
-def test_what_is_said_of_arguments_of_the_wrong_kind(attempt, message) -> None:
-    with pytest.raises(adcli.AdError, match=message):
-        attempt()
-
-
 @pytest.mark.parametrize(("call", "options"), [
     (F.arrow, "only status"), (F.arrow_sum, "gauss_newton status"), (F.jacobian, "zeros"), (F.hessian, "zeros"),
     (F.taylor, "scaled"), (F.why, "limit"), (F.check, "all plot"), (F.propagate, "second_order shortest plot"),

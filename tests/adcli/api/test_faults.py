@@ -18,7 +18,9 @@ KNOWN = {
     "adcli": adcli, "np": np, "numbers": adcli.compile("v = x*sin(y)"), "two": adcli.compile("v = x*y; w = x + y"),
     "tensors": adcli.compile("input x(N), A(N, N); y(i) +=! A(i, j)*x(j); s +=! y(i)**2"),
     "whole": adcli.compile("input int32 k(N), x(N); s +=! x(k(i))"), "line": adcli.compile("y = a*t + b"),
-    "rows": {"t": [1.0, 2.0, 3.0], "y": [1.0, 3.0, 5.0]},
+    "product": adcli.compile("input A(M, N), B(N); C(i) +=! A(i, j)*B(j)"), "rows": {"t": [1.0, 2.0, 3.0], "y": [1.0, 3.0, 5.0]},
+    "squares": adcli.compile("input x(N); param y(M), h; v +=! x(i)**2 + 0*y(0)"),
+    "start": {"x": [1.0, 2.0, 3.0], "y": [1.0, 2.0], "h": float("inf")},
 }
 
 

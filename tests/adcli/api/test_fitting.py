@@ -55,37 +55,6 @@ def test_tensors_are_fitted_by_their_elements() -> None:
     assert found.params["w"].shape == (2,) and isinstance(found.params["c"], float) and found.names == ("w(0)", "w(1)", "c")
 
 
-@pytest.mark.parametrize(("given", "said"), [
-    ({"params": START, "y": "m"}, "no column 'm'"),
-    ({"params": {"a": 1}}, "no column 'k'"),
-    ({"params": {"a": 1, "k": 1, "z": 2}}, "no input 'z'"),
-    ({"params": {"a": [1, 2], "k": 1}}, "one number, or (start, low, high)"),
-    ({"params": START, "at": {"k": 1}}, "'k' is a parameter"),
-    ({"params": START, "loss": "hubr"}, "no loss 'hubr'"),
-    ({"params": START, "loss": "huber", "absolute_sigma": True}, "absolute_sigma needs sigma"),
-    ({"params": START, "sigma": [1.0, 2.0]}, "columns have one length"),
-    ({"params": START, "sigma": 0.0}, "greater than 0"),
-    ({"params": START, "y": [1.0, np.nan, 1.0, 2.0, 3.0]}, "row 1: y is not finite"),
-    ({"params": START, "weights": -1.0}, "a weight must be finite and not negative"),
-    ({"params": START, "y": {"u": "n"}}, "no output 'u'"),
-    ({"params": {"a": np.inf, "k": 1}}, "the start of parameter 'a' is not finite"),
-    ({"params": START, "f_scale": 0.0}, "f_scale must be greater than 0"),
-    ({}, "nothing is to be fitted"),
-    ({"params": 5}, "params are names, or starts by name"),
-    ({"params": {"a": "x", "k": 1}}, "must be real numbers, not str"),
-    ({"params": START, "at": 3}, "give inputs by name"),
-    ({"params": START, "data": [1, 2]}, "data has columns by name"),
-    ({"params": START, "jobs": 0}, "jobs must be a whole number from 1"),
-    ({"params": START, "uncertainties": "b"}, "no parameter 'b'"),
-    ({"params": START, "evaluations": 0.5}, "evaluations must be a whole number from 1"),
-    ({"params": START, "data": {"t": [], "n": []}}, "0 residuals for 2 parameters"),
-])
-def test_a_fault_is_named(given: dict[str, Any], said: str) -> None:
-    with pytest.raises(adcli.AdError) as fault:
-        DECAY.fit(**{"data": DATA, "y": "n", **given})
-    assert said in str(fault.value)
-
-
 def test_what_is_not_finite_and_what_is_not_determined() -> None:
     with pytest.raises(adcli.AdError, match="row 0: the output is not finite at the start, a = -1") as fault:
         adcli.compile("v = log(a)*t").fit(DATA, "n", params={"a": -1})

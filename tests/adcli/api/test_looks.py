@@ -114,62 +114,6 @@ def test_derivatives_can_be_looked_at_too():
     assert "log.ad:1:7" in repr(h.why(x=0.0, d_dv=1.0))
 
 
-@pytest.mark.parametrize("program, call, told", [
-    ("v = x", lambda f: f.trace(x=1.0, names="latin"), "error: no names 'latin'\nhelp: write 'textbook' or 'program'"),
-    ("v = x", lambda f: f.trace(), "error: no value for x"),
-    ("v = x", lambda f: f.trace(x=[1.0, 2.0]), "error: input 'x' must be one number, not an array"),
-    ("v = x", lambda f: f.trace(x=1.0, tangent=1.0), "error: tangent is numbers by name, not float\n"
-     "help: write tangent={'x': 1.0}"),
-    ("v = x", lambda f: f.trace(x=1.0, tangent={"q": 1.0}), "error: no input 'q'\nhelp: the inputs are x"),
-    ("v = x", lambda f: f.trace(x=1.0, wrt="x"), "error: wrt needs tangent or cotangent"),
-    ("v = x", lambda f: f.trace({"x": 1.0}, x=2.0), "error: input 'x' is given twice"),
-    ("v = x", lambda f: f.why(x=1.0, order=3), "error: order must be from 1 to 2, not 3"),
-    ("v = x", lambda f: f.why(x=1.0, limit="yes"), "error: limit is True or False, not str"),
-    ("v = x", lambda f: f.why(x=1.0, mode="revers"), "error: no mode 'revers'\nhelp: did you mean 'reverse'?"),
-    ("v = x", lambda f: f.check(samples=0), "error: samples must be from 1 to 100000, not 0"),
-    ("v = x", lambda f: f.check(samples=1.5), "error: samples is a whole number, not float"),
-    ("v = x", lambda f: f.check(against=len), "error: against is a word, not builtin_function_or_method"),
-    ("v = x", lambda f: f.check(symbol="g"), "error: symbol says more of against, which is not given"),
-    ("v = x", lambda f: f.propagate(x=(1.0, 0.1), of="v:x"), "error: of='v:x': propagate takes outputs, not derivatives"),
-    ("v = 3", lambda f: f.check(), "error: no input to differentiate with respect to"),
-    ("v = x", lambda f: f.propagate(x=1.0), "error: no uncertainties\n"
-     "help: give an input a spread: x=(2.0, 0.1), or x='2±0.1~rect'"),
-    ("input x(N); v +=! x(i)", lambda f: f.propagate(x=np.ones(2)), "error: no uncertainties\n"
-     "help: give an input a spread: x=([1.0, 2.0], 0.1), or covariance={'x': C}"),
-    ("v = x", lambda f: f.propagate(x=(1.0, 0.1), covariance={"x": [[1.0]]}),
-     "error: covariance is of the elements of a tensor\nhelp: write correlation='x:y=0.5' for numbers"),
-    ("v = x", lambda f: f.propagate(x=1.0, covariance=2.0), "error: covariance is matrices by name, not float\n"
-     "help: write covariance={'x': C}"),
-    ("v = x", lambda f: f.propagate(x=(1.0, 2.0, 3.0)), "error: input 'x' is given as 3 numbers\n"
-     "help: write x=(2.0, 0.1), an estimate and its standard uncertainty, or a list of values"),
-    ("v = x", lambda f: f.propagate(x=(1.0, -2.0)), "error: x's spread must be a finite number, 0 or more, not -2.0"),
-    ("v = x*y", lambda f: f.propagate(x="2±0.1,y=3", y=1.0), "error: input 'x' is one value, not '2±0.1,y=3'\n"
-     "help: write x='2±0.1'"),
-    ("v = x", lambda f: f.propagate(z=(1.0, 2.0)), "error: no input 'z'\nhelp: the inputs are x"),
-    ("v = x", lambda f: f.propagate(x=[1.0]), "error: input 'x': 1 value cannot say how much x varies\nhelp: give 2 or more"),
-    ("v = x*y", lambda f: f.propagate(x=(1.0, 0.1), y="0:1:3"), "error: propagate is of one point\n"
-     "help: call it for each value of a range"),
-    ("v = x", lambda f: f.propagate(x=(1.0, 0.1), shortest=True), "error: shortest needs monte_carlo\n"
-     "help: write monte_carlo=100000"),
-    ("v = x", lambda f: f.check(x=1.0, samples=10), "error: samples and a point cannot be used together\n"
-     "help: leave out one of the two"),
-    ("v = x", lambda f: f.check(time_limit=60), "error: time_limit says more of against, which is not given"),
-    ("v = x", lambda f: f.propagate(x=(1.0, 0.1), seed=0), "error: seed needs monte_carlo\nhelp: write monte_carlo=100000"),
-    ("v = x", lambda f: f.propagate(x=(1.0, 0.1), jobs=1), "error: jobs needs monte_carlo\nhelp: write monte_carlo=100000"),
-    ("v = x", lambda f: f.propagate(x=(1.0, 0.1), monte_carlo="1e6"), "error: monte_carlo is a number of samples, not '1e6'\n"
-     "help: write monte_carlo=100000 or 'auto'"),
-    ("v = x", lambda f: f.propagate(x=[[1.0, 2.0]]), "error: the values of input 'x' are one column, not an array of"
-     " shape (1, 2)"),
-    ("v = x", lambda f: f.propagate(x=(1.0, 0.1), correlation=0.5), "error: correlation is a number for each pair of inputs\n"
-     "help: write correlation={('x', 'y'): 0.5}"),
-    ("input A(2)\nv +=! A(i)", lambda f: f.trace(A=[1.0, 2.0], element=2), "error: element is a word, not int"),
-])
-def test_what_is_wrong(program, call, told):
-    with pytest.raises(adcli.AdError) as caught:
-        call(adcli.compile(program))
-    assert str(caught.value) == told
-
-
 # ---------------------------------------------------------------- in a notebook
 
 @pytest.mark.parametrize("call", [

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 import pickle
 from functools import partial
 
@@ -76,29 +75,6 @@ def test_a_fit_has_its_picture():
     assert "plot" not in f.fit({"x": x, "y": 2*x}) and f.fit({"x": x, "y": 2*x}, plot=True).x == [2.0]
     seen = f.fit({"x": x, "y": 2*x}, plot=True).plot
     assert seen["rows"][-1] == {"x": 1.0, "v": 2.0, "v_fit": 2.0, "v_residual": 0.0} and "residual of v against x" in seen.caption
-
-
-@pytest.mark.parametrize("call, told", [
-    (lambda f: f.draw(stage="x"), "error: no stage 'x' to draw\nhelp: the stages are ssa, dup, forward, reverse, simplified"),
-    (lambda f: f.draw(stage=1), "error: stage is a word, not int"),
-    (lambda f: f.draw(x=1.0), "error: no value for y"),
-    (lambda f: f.draw(fold="g"), "error: no operation of this graph is of a call of 'g'\nhelp: none is of any call"),
-    (lambda f: f.draw(x=1.0, y=1.0, cotangent=3), "error: cotangent is numbers by name, not int\n"
-     "help: write cotangent={'v': 1.0}"),
-    (lambda f: f.draw(cotangent={"v": 1.0}), "error: cotangent needs a point"),
-    (lambda f: f.draw(wrt="x"), "error: wrt needs a point, or stage forward or reverse"),
-    (lambda f: f.draw(x=1.0, y=1.0, stage="forward", cotangent="v=1"), "error: cotangent is no seed of stage forward"),
-    (lambda f: f.plot(x=[0.0, 1.0], y=2.0), "error: input 'x' must be one number or a range, not a list\n"
-     "help: write x=(-3, 3), a pair of ends"),
-    (lambda f: f.plot(x=1.0, y=2.0), "error: nothing varies in this plot\nhelp: give one input a range: x='-3:3', y=1"),
-    (lambda f: f.plot(x=(0.0, math.inf), y=1.0), "error: x=0.0:inf: the ends of a range must be finite"),
-    (lambda f: f.plot(x=(0, 1), y=1.0, derivatives=-1), "error: derivatives must be from 0 to 4, not -1"),
-    (lambda f: f.plot(x=(0, 1), y=np.ones(2)), "error: input 'y' must be one number, not an array"),
-])
-def test_what_is_wrong(call, told):
-    with pytest.raises(adcli.AdError) as caught:
-        call(adcli.compile("v = x*sin(y)"))
-    assert str(caught.value) == told
 
 
 # ---------------------------------------------------------------- how it is shown

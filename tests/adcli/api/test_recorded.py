@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import math
-import pathlib
 import pickle
 
 import numpy as np
@@ -84,31 +83,3 @@ def test_what_is_used_twice_is_written_once():
     assert text.count("mul") == 200 and len(text) < 10_000
     assert adcli.compile(lambda x, y: x*np.sin(y) + 1).text() == adcli.compile("f = x*sin(y) + 1").text()
     assert adcli.compile(lambda x, y: x*np.sin(y)).grad()(x=2.0, y=0.5) == adcli.compile("f = x*sin(y)").grad()(x=2.0, y=0.5)
-
-
-@pytest.mark.parametrize("function, said, fix", [
-    (lambda x: math.sin(x), "no number yet", "numpy.sin(x)"), (math.sin, "no number yet", "numpy.sin(x)"),
-    (lambda x: x if x > 0 else -x, "sees only one of its arms", "numpy.where(c, a, b)"),
-    (lambda x: max(x, 0), "one of its arms", "numpy.maximum"),
-    (lambda x: 0 < x < 1, "one of its arms", "numpy.where"), (lambda *a: a[0], "'\\*a' is not the name", "lambda x, y: x*y"),
-    (lambda x: np.rint(x), "numpy.rint", "adcli functions"), (lambda x: x % 2, "numpy.remainder", "adcli functions"),
-    (lambda x: np.exp(x, where=True), "numpy.exp as it is called here", "adcli functions"),
-    (lambda x: np.linalg.norm(x), "numpy.norm", "adcli functions"), (lambda x: x + "a", "str 'a'", ""),
-    (lambda p: p[0]**2, "one number, and has no elements", "lambda x, y: x**2 + y"),
-    (lambda p: p[0:2], "no elements", "input p(N)"), (lambda p: sum(p), "no elements", "input p(N)"),
-    (lambda p: len(p), "no elements", "input p(N)"), (lambda p: (lambda x, y: x*y)(*p), "no elements", "input p(N)"),
-    (lambda f: f(2), "no elements", "lambda"), (lambda p: p["x"], "no elements", "lambda"), (lambda p: 2 in p, "no elements", ""),
-    (lambda p: p.sum(), "one number, and has no 'sum'", "input p(N)"), (lambda p: p.T, "no 'T'", "input p(N)"),
-    (lambda x: round(x), "no number yet", ""), (lambda x: math.trunc(x), "no number yet", ""),
-    (lambda x: math.floor(x), "no number yet", ""), (lambda x: x // 2, "numpy.floor_divide", ""),
-    (lambda x: divmod(x, 2), "numpy.divmod", ""), (lambda x: x @ x, "numpy.matmul", ""),
-    (lambda x: "a", "str 'a'", ""), (lambda x: None, "returns nothing", ""), (lambda x: x * 1j, "complex", ""),
-    (lambda x, k="a": x, "str 'a'", ""), (lambda x: [], "nothing", ""),
-    (lambda x: x > 0, "'f' is a truth value", "gt(x, 0) ? 1 : 0"), (lambda x: {"v v": x}, "an operator is missing", ""),
-    (int, "does not say what its inputs are", "lambda"), (3, "not int", "adcli.compile"), (None, "not NoneType", "adcli.compile"),
-    (b"v = x", "not bytes", "adcli.compile"), (pathlib.PurePosixPath("a.ad"), "not PurePosixPath", "adcli.load('a.ad')"),
-])
-def test_what_is_no_program(function, said, fix):
-    with pytest.raises(adcli.AdError, match=said) as fault:
-        adcli.compile(function)
-    assert fix in (fault.value.help or "")

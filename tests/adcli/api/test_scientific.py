@@ -69,20 +69,6 @@ def test_of_chooses_the_output():
     assert f.scipy(of="w").fun(2.0) == 8.0
 
 
-@pytest.mark.parametrize("wrong, message", [
-    (lambda f: f.scipy(order=["x", "z"]), "no input 'z'"),
-    (lambda f: f.scipy(order=["x"]), r"(?s)no value for y.* or fix it: scipy\(y=1\)"),
-    (lambda f: f.scipy(order=["x", "y"], y=1.0), "given twice"), (lambda f: f.scipy(order=["x", "x"], y=1.0), "given twice"),
-    (lambda f: f.scipy(q=1.0), "no input 'q'"), (lambda f: f.scipy().fun([1.0]), "1 component for 2 inputs"),
-    (lambda f: f.scipy().hess([1.0, 2.0], [1.0]), "1 weight for 2 outputs"),
-    (lambda f: f.sparse(x=1.0, y=2.0), "only a Jacobian"),
-    (lambda f: f.jacobian().sparse(x=[1.0, 2.0], y=2.0), "takes one point"),
-    (lambda f: f.hessian(), "a Hessian needs one output"), (lambda f: f.hessian(of=[]), "and there are 0")])
-def test_what_is_wrong_is_said(wrong, message):
-    with pytest.raises(AdError, match=message):
-        wrong(adcli.compile("u = x*y\nw = x + y"))
-
-
 def test_sparse_matrices():
     f = adcli.compile(f"v = {CHAIN}")
     at = dict.fromkeys(ORDER, 1.3)
@@ -139,17 +125,6 @@ def test_tensors_are_raveled_into_one_vector():
     curved = np.array([(both.jac(s.x0 + h) - both.jac(s.x0 - h)).T @ weights / 2e-6 for h in steps])
     assert both.hess(s.x0, weights) == pytest.approx(curved, rel=1e-6, abs=1e-8)
     assert minimize(s.fun, s.x0, jac=s.jac, hessp=s.hessp, method="trust-krylov").fun < 1e-6
-
-
-@pytest.mark.parametrize("call, message", [
-    (lambda f: f.scipy(x=[1.0, 2.0]), "the shape of 'W' is not known"),
-    (lambda f: f.scipy(order="W", x=[1.0], start={"W": [[1.0]]}).fun([1.0, 2.0]), "2 components for 1 input"),
-    (lambda f: f.scipy(order="W", start={"W": [[1.0]]}), r"(?s)no value for x.* or fix it: scipy\(x=…\)"),
-    (lambda f: f.scipy(order="W", start={"W": [[1.0]], "y": 1.0}, x=[1.0]), "no input 'y'"),
-    (lambda f: f.scipy(order="W", start={}, x=[1.0]), "no value for W")])
-def test_what_is_wrong_with_tensors_is_said(call, message):
-    with pytest.raises(AdError, match=message):
-        call(adcli.compile("input W(M,N), x(N)\nh(i) +=! W(i,j)*x(j)"))
 
 
 # ---------------------------------------------------------------- one computation for one point
@@ -258,15 +233,6 @@ def test_a_vector_of_any_kind(x):
     a, b = np.ravel(x).astype(float)
     assert (fun(x), jac(x).tolist(), hess(x).tolist()) == (a*a*b, [2*a*b, a*a], [[2*b, 2*a], [2*a, 0.0]])
     assert type(fun(x)) is float
-
-
-@pytest.mark.parametrize("x, said", [
-    ([1.0], "1 component for 2 inputs"), (np.zeros(3), "3 components for 2 inputs"), (1.0, "1 component"), ("xy", "real numbers"),
-    ([1j, 0], "real numbers"), ([None, 1.0], "None|missing|real numbers"), (np.zeros(0), "0 components")])
-def test_what_is_no_such_vector(x, said):
-    for call in adcli.compile("v = x**2*y").scipy(order=["x", "y"]):
-        with pytest.raises(AdError, match=said):
-            call(x)
 
 
 def test_derivatives_are_outputs_like_any_others():

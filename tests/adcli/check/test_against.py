@@ -300,26 +300,13 @@ def test_points_that_are_not_smooth_are_left_out_but_for_values():
     assert ended == (1, ended.out, "", ended.data) and ended.out.startswith("nothing compared: no entry of sed")
 
 
-@pytest.mark.parametrize(("what", "more", "said", "help"), half([
-    ("./libnone.so", [], "libnone.so: No such file", None), ("./m.py:grad", [], "m.py: No such file", None),
-    ("n.py:gard", [], "n.py: no 'gard'", "did you mean 'grad'"), ("n.py", [], "which function of it?", "--against n.py:grad"),
-    ("n.py:", [], "names no function", "n.py:grad"), ("n.py:three", [], "three(a, b, c) takes neither the inputs", None),
-    ("n.py:number", [], "'number' is no function", None), ("bad.py:f", [], "cannot be imported: ModuleNotFoundError", None),
-    ("f.c", [], "f.c is no shared library", "cc -shared -fPIC -O2 -ffp-contract=off f.c -o libf.so -lm"),
-    ("", [], "names nothing", None), (".", [], ". is a folder", None), ("./text.so -x", [], "ermission denied", None),
-    ("text.so", [], "text.so: cannot be loaded", None), ("nosuchcommand_ -x", [], "not found", "--against takes"),
-    ("n.py:grad", ["--symbol", "f"], "--symbol is the name of a function in a library", "model.py:grad"),
-    ("n.py:grad", ["--returns", "gradiant"], "no content 'gradiant'", "did you mean 'gradient'"),
-    ("n.py:grad", ["--time-limit", "0"], "--time-limit", None), ("n.py:grad", ["--time-limit", "nan"], "--time-limit", None),
-    ("libg.a", [], "libg.a is no shared library", "--no-whole-archive -o libg.so -lm"),
-    (None, ["--symbol", "f"], "--symbol says more of --against", None)]))
-def test_what_cannot_be_called_is_a_mistake_of_the_command_line(what, more, said, help, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("what", "said"), [("./text.so -x", "ermission denied"), ("text.so", "text.so: cannot be loaded"),
+                                           ("nosuchcommand_ -x", "not found")])
+def test_what_the_system_cannot_call_is_a_mistake_of_the_command_line(what, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "n.py").write_text("number = 5\ndef grad(x, y): return [1, 2]\ndef three(a, b, c): pass\n")
-    (tmp_path / "bad.py").write_text("import nosuchmodule_\n")
     (tmp_path / "text.so").write_text("text\n")
-    ended = adcli("check", "-e", TEXT, "--samples", 1, *(["--against", what] if what is not None else []), *more)
-    assert (ended.code, ended.out) == (2, "") and said in ended.err and (help or "") in ended.err, ended
+    ended = adcli("check", "-e", TEXT, "--samples", 1, "--against", what)
+    assert (ended.code, ended.out) == (2, "") and said in ended.err, ended
 
 
 # ---------------------------------------------------------------- which entries numbers are

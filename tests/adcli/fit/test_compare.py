@@ -82,17 +82,6 @@ def test_another_model_has_the_starts_of_the_first(params: tuple[str, ...]) -> N
     assert costs[0] == costs[1]
 
 
-@pytest.mark.parametrize(("args", "code", "said"), [
-    (("--params", "a=1,b=1,c=0,d=1"), 2, "no parameter 'd'"),
-    (("--params", "a=1,b=1"), 5, "no column 'c'"),
-    (("--params", "a=1,b=1,c=0", "--loss", "huber"), 2, "models are compared by squares or a log density, not by --loss huber"),
-    (("--params", "a=1,b=1,c=0", "--against", "nowhere.ad"), 2, "nowhere.ad: No such file"),
-])
-def test_a_fault_of_a_comparison_is_named(args: tuple[str, ...], code: int, said: str) -> None:
-    found = adcli(*LINE[:5], "--y", "y", *args, stdin=ROWS)
-    assert (found.code, said in found.err) == (code, True), found.err
-
-
 def test_parameters_are_fixed_by_at_and_linked_by_expressions() -> None:
     program = ("-e", "param a = 1, b = 1, c = 0.5", "-e", "v = a + b*x + c*x**2")
     fixed = json.loads(succeeds("fit", *program, "--at", "c=0", "--y", "y", "--format", "json", stdin=ROWS).out)

@@ -130,22 +130,3 @@ def test_saddles_bounds_and_what_is_not_determined_are_as_with_squares() -> None
         assert (endless.code, "not converged" in endless.err, "influence" in endless.err) == (1, True, False), endless
     idle = adcli("fit", *LINE[:3], "a=1,b=1,c=1", "--y", "y", "--loss", "residual**2/2 + 0*c", stdin=ROWS)
     assert (idle.code, "c has no influence" in idle.err) == (1, True)
-
-
-@pytest.mark.parametrize(("args", "code", "said"), [
-    (("--loss", "poison"), 2, "did you mean 'poisson'?"),
-    (("--loss", "-normal_lpdf(observed, predicted"), 2, "'(' is never closed"),
-    (("--loss", "-normal_lpdf(observed, predicted, sd)"), 5, "no column 'sd'"),
-    (("--loss", "residual**2; q = 1"), 2, "is not an expression of numbers"),
-    (("--loss", "poisson", "--f-scale", "2"), 2, "--f-scale has no effect with a log density"),
-    (("--loss", "poisson", "--sigma", "relative"), 2, "--sigma has no effect with a log density"),
-    (("--loss", "log(predicted - 100)"), 1, "row 1: the loss, or a derivative of it, is not finite at the start, a = 1, b = 1"),
-    (("--prior", "normal_lpdf(a, 0, 1)"), 2, "--prior needs to know how far observations scatter"),
-    (("--prior", "normal_lpdf(q, 0, 1)", "--loss", "poisson"), 2, "no parameter 'q'"),
-    (("--prior", "normal_lpdf(a, 0, 1)", "--loss", "huber"), 2, "--prior goes with squares or a log density"),
-    (("--weights", "1/q"), 5, "no column 'q'"),
-    (("--weights", "-w"), 5, "a weight must be finite and not negative"),
-])
-def test_a_fault_of_a_loss_is_named(args: tuple[str, ...], code: int, said: str) -> None:
-    found = adcli("fit", *LINE, "--y", "y", *args, stdin=ROWS)
-    assert (found.code, said in found.err) == (code, True), found.err

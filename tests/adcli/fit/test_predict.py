@@ -87,21 +87,6 @@ def test_a_fitted_program_is_read_by_eval_and_propagate(tmp_path: Path) -> None:
     assert "half = 1260 ± 17" in succeeds("propagate", "-", stdin=alone.encode()).out
 
 
-@pytest.mark.parametrize(("args", "code", "said"), [
-    (("--predict", "q=1"), 2, "no input 'q'"),
-    (("--predict", "a=1"), 2, "no input 'a'"),
-    (("--predict", "nowhere.csv"), 2, "nowhere.csv"),
-    (("--predict", "x=1", "--interval", "t"), 2, "--interval has no place beside what is written"),
-    (("--predict", ""), 2, "--predict names nothing"),
-    (("--coverage", "0.9"), 2, "--coverage is of bands and intervals: add --predict, --interval or --plot"),
-    (("--predict", "x=1", "--coverage", "2"), 2, "a probability must lie between 0 and 1"),
-    (("--predict", "samples/adsorption.csv", "--rename", "x=z"), 5, "no column 'x'"),
-])
-def test_a_fault_of_predictions_is_named(args: tuple[str, ...], code: int, said: str) -> None:
-    found = adcli(*FIT, "--y", "y", *args, stdin=LINE.encode())
-    assert (found.code, said in found.err) == (code, True), found.err
-
-
 def test_no_rows_are_predicted_as_none_and_infinity_as_far_off(tmp_path: Path) -> None:
     (none := tmp_path / "none.csv").write_text("x\n", encoding="utf-8")
     assert succeeds(*FIT, "--y", "y", "--predict", none, stdin=LINE.encode()).out == "x,v,u_v,low_v,high_v,low_new_v,high_new_v\n"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command import adcli, succeeds
+from command import succeeds
 
 from adcli import compile
 
@@ -51,19 +51,6 @@ def test_a_set_predicts_with_its_own(tmp_path: Path) -> None:
         np.testing.assert_allclose([float(row[name]) for row in rows], x, rtol=1e-12)
     text = succeeds(*ARGS, "--plot", stdin=ROWS.encode()).out
     assert "# A(b, 2) = 19.97" in text and "param k = " in text
-
-
-@pytest.mark.parametrize(("args", "code", "said"), [
-    (("--params", "A=5 by rum,k=1"), 5, "no column 'rum'"),
-    (("--params", "A=5 by run,k=1", "--predict", "t=1"), 2, "--predict needs a table with a column 'run'"),
-    (("--params", "A=5 by run,k=1", "--loss", "poisson", "--prior", "normal_lpdf(A, 1, 1)"), 2,
-     "a prior is of parameters that all rows share"),
-    (("--params", "A=5 by run,k=1", "--format", "program"), 2, "'A(a)' is one of many"),
-    (("--params", "A by run,k=1"), 2, "parameter 'A' has no start"),
-])
-def test_a_fault_of_sets_is_named(args: tuple[str, ...], code: int, said: str) -> None:
-    found = adcli(*ARGS[:3], "--y", "n", *args, stdin=ROWS.encode())
-    assert (found.code, said in found.err) == (code, True), found.err
 
 
 def test_a_fit_of_tensors_is_drawn_by_element() -> None:

@@ -361,26 +361,6 @@ def test_a_part_of_a_program_has_its_place_in_the_file(case: str, part: str, the
     assert source.quoted((start, start + len(part))) == there
 
 
-WORDS: list[tuple[str, str]] = [
-    ("double f(double x) {\n#if 0\n#error no\n#elif defined(A) || 2 > 1\nreturn x;\n#else\nreturn 2*x;\n#endif\n}", "f = x"),
-    ("#define F(a, b) a*b\n#define G F(2, x)\n#undef H\ndouble f(double x) { return G + F((1 + 3), 2); }", "f = 2 * x + 8"),
-    ("#define A(x) #x\ndouble f(double x) { return A(x); }", "makes names"),
-    ("#define A(x) x\ndouble f(double x) { return A(x; }", "closed"),
-    ("#include \"/etc/passwd\"\ndouble f(double x) { return x; }", "no file beside"), ("#include \"none.h\"\n", "No such file"),
-    ("#if 1/0\n#endif\n", "cannot be read"), ("#endif\n", "without #if"), ("double f(double x) { return x +; }", "this is not C"),
-    ("", "no function"), ("double f(x) { return x; }", "write double f(double x)"),
-    ("enum { A, B = 4, C };\ndouble f(double x) { return x + C; }", "f = x + 5"),
-    ("static double g(double x) { return x; }\ndouble f(double x) { return g(x); }\n"
-     "double h(double x) { return x; }", "2 functions"),
-    ("double f(double x) { return x; } /* \u00e9 */ double g(double y) { return f(z\u00e9); }", "not C")]
-
-
-@pytest.mark.parametrize(("text", "said"), WORDS)
-def test_a_text_is_read_or_refused(text: str, said: str) -> None:
-    ended = adcli("show", "--from", "c", "-", stdin=text.encode())
-    assert ended.code in (0, 3) and said in ended.out + ended.err and "internal" not in ended.err
-
-
 def test_the_functions_of_a_file_are_listed_without_its_headers() -> None:
     listed = functions(str(FOLDER / "corners.c"), None)
     assert {"checked", "sorted", "in_part"} < set(listed) and not {"status", "swap", "halved", "if"} & set(listed)

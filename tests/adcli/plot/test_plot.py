@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import math
-import re
 from fractions import Fraction
 from itertools import pairwise
 
@@ -247,31 +246,6 @@ def test_data_are_points_over_curves_and_maps(tmp_path):
 
 def view(picture_view):
     return str(picture_view).removesuffix("\n") + "\n"
-
-
-@pytest.mark.parametrize("table, args, code, says", [
-    ("s,v\n1,2\n", "", 5, "d.csv:1: no column 't'"), ("t,v\n1,2\n2,x\n", "", 5, "d.csv:3: column 'v': 'x' is not a number"),
-    ("t,y\n1,2\n", "", 2, "--data has no numbers in a column with the name of an output: v, w\nhelp: .* --rename COLUMN=v"),
-    ("t,v\n1,\n", "", 5, "help: --missing nan"), (None, "--data absent.csv", 2, "absent.csv"),
-    (None, "--size big", 2, "--size 'big' is not a width and a height\nhelp: write --size 16x10cm"),
-    (None, "--size 1e3x5", 2, "is not a width"), (None, "--size 900x900in -o a.svg", 2, "1 to 60 inches"),
-    (None, "--size 1x2x3", 2, "is not a width"),
-    (None, "--size 16x10cm", 2, "a picture in characters has columns and lines"), (None, "--size 5x5", 2, "too narrow"),
-    (None, "--theme dark", 2, "--theme needs a file"), (None, "--theme drak", 2, "dark"),
-    (None, "--right v,w", 2, "--right takes every output"),
-    (None, "--right u", 2, "no output 'u'"),
-    (None, "--against u", 2, "no output 'u'"), (None, "--against v --of v", 2, "no output is left to be drawn against v"),
-    (None, "--against v --derivatives 1", 2, "--derivatives and --against cannot be used together"),
-    (None, "--rename a=b", 2, "--rename needs a table"),
-    (None, "--format csv --right w", 2, "--right has no effect on --format csv"),
-    (None, "--at c=0:1 --right w --of v", 2, "no output 'w'|--right is for curves"),
-])
-def test_what_is_wrong_with_a_picture(table, args, code, says, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "d.csv").write_text(table or "")
-    more = ["--data", "d.csv"] if table else args.split()
-    ended = adcli("plot", "-e", "input t, c = 1; v = c*t**2; w = t", "--at", "t=0:2", *more)
-    assert ended.code == code and not ended.out and re.search(says, ended.err), ended.err
 
 
 def test_python_has_the_same_faults():

@@ -21,7 +21,6 @@ from places import ROOT
 
 from adcli.propagate.budgets import rounded
 from adcli.propagate.coverage import probability
-from adcli.propagate.prepare import coefficients
 
 
 def budget(program: str, at: str, *more: object) -> dict[str, float]:
@@ -226,16 +225,6 @@ def test_the_pair_that_contradicts_the_others_is_named_with_what_it_could_be():
         cholesky(["x", "y", "z"], [("x", "y", 0.9), ("x", "z", 0.9), ("y", "z", -0.9)])
     low, high = map(float, re.findall(r"-?[\d.]+", caught.value.help)[-2:])
     assert (low, high) == pytest.approx((0.62, 1), abs=1e-6)   # 0.81 ∓ 0.19
-
-
-@pytest.mark.parametrize("text, message", [
-    ("x:y", "is not x:y=number"), ("x=1", "is not x:y=number"), (":y=1", "is not x:y=number"), ("x:y=2", "from -1 to 1"),
-    ("x:y=nan", "from -1 to 1"), ("x:x=1", "give two different inputs"), ("x:y=0.5,y:x=0.5", "given twice"),
-    ("", "names nothing"),
-    ("x:y=abc", "not a constant")])
-def test_a_wrong_correlation(text, message):
-    with pytest.raises(AdError, match=message):
-        coefficients(text)
 
 
 # ---------------------------------------------------------------- how it reads

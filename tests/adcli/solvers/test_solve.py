@@ -104,23 +104,6 @@ def test_unknowns_that_only_go_together():
     assert "singular along x +1, y -1" in found.message or "singular along x -1, y +1" in found.message
 
 
-@pytest.mark.parametrize("options, message", [
-    ({}, "1 equation for 2 unknowns"), ({"wrt": "q"}, "no input 'q'"), ({"wrt": []}, "no unknowns"),
-    ({"of": "q"}, "no output 'q'"), ({"x": float("nan"), "wrt": "x"}, "the start of x is nan")])
-def test_what_is_wrong_is_said(options, message):
-    with pytest.raises(AdError, match=message):
-        adcli.compile("f = x*y - 1").solve(**{"x": 1.0, "y": 1.0, **options})
-
-
-@pytest.mark.parametrize("text, help", [
-    ("input x(N), s\nv +=! x(i)*s", "wrt='s'; the others"), ("input x(N), s\nv(i) = x(i)*s", "wrt='x'; the others"),
-    ("input x(N)\nv +=! x(i)", "write an equation for each element")])
-def test_unknowns_are_as_many_as_elements_of_equations(text, help):
-    f = adcli.compile(text)
-    with pytest.raises(AdError, match=rf"unknowns, x\(0\), x\(1\)(.|\n)*{help}"):
-        f.solve({"x": [1.0, 2.0], "s": 1.0} if "s" in f.inputs else {"x": [1.0, 2.0]})
-
-
 # ---------------------------------------------------------------- the command
 
 

@@ -42,12 +42,3 @@ def test_lists_are_tensors():
     record, = ended.records
     assert record["x"] == pytest.approx([0.25, 0.5])
     assert np.array(record["dx_db"]) == pytest.approx(np.linalg.inv([[2, 1], [0, 4]]))
-
-
-@pytest.mark.parametrize("at, table, code, message", [
-    ([], "a\n4\n", 2, "the unknown 'x' has no start"), (["--at", "x=1"], "a,x\n4,3\n", 5, "'x', which --at fixes"),
-    (["--at", "x=1"], "b\n4\n", 5, "no column 'a'"), (["--at", "x=1,a=1:2:3"], "b\n4\n", 2, "one value for all rows"),
-    (["--at", "x=1"], "", 5, "empty")])
-def test_what_is_wrong_is_said(at, table, code, message):
-    ended = run("solve", "-e", "x**2 - a", "--wrt", "x", *at, "--data", "-", stdin=table.encode())
-    assert (ended.code, message in ended.err) == (code, True), ended.err

@@ -60,14 +60,6 @@ def test_rows_are_the_point_that_is_given(monkeypatch):
     assert succeeds("bench", "-e", "v = log(x)", "--at", "x=-1", *QUICK).out.startswith("-e: 1 input, 1 output\n")
 
 
-@pytest.mark.parametrize("at, said", [("x=1:3:3", "gives several"), ("@none.json", "gives none"), ("y=1", "no input 'y'")])
-def test_the_point_is_one_point_of_the_program(at, said, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "none.json").write_text("[]")
-    ended = adcli("bench", "-e", "v = log(x)", "--at", at, *QUICK)
-    assert ended.code == 2 and said in ended.err, ended
-
-
 def test_more_rows_than_memory_holds_and_no_length_of_time_are_refused(monkeypatch):
     monkeypatch.setattr("adcli.codegen.machine.memory.available", lambda: 1 << 30)
     ended = adcli("bench", "-e", "x*y", "--rows", "1e8")
