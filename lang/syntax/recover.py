@@ -359,6 +359,9 @@ class Diagnosis:
             return None
         if self.index == 1 and self.before.type == "NUMBER":
             return "a number cannot be assigned to", None, self.before
+        if self.unit[0].type == "OUTPUT":
+            statement = quoted(self.unit[1:], self.source)
+            return "'output' names values", f"write {statement}; output {quoted(self.unit[1:self.index], self.source)}"
         return "'=' inside an expression", "write == to compare, and one assignment a line"
 
     def operand(self) -> Said:
