@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from adcli.codegen.machine.kernel import run
 from adcli.input.nested import arrays_of
-from adcli.input.points import axes, complete, parts, ranks
-from adcli.input.values import value
+from adcli.input.points import axes, complete, named_values, no_value, ranks
 from adcli.lang.ir import Param, Program, Result, Values, Var
 from adcli.lang.ir.errors import AdError, Unfit
 from adcli.lang.ir.names import composed
@@ -231,8 +230,7 @@ def seeded(task: Task, spec: str | Values | None, emitted: bool = False) -> Task
 
 def given_seeds(params: Sequence[Param], spec: str, kind: str) -> dict[str, Any]:
     """The components of a direction, or the weights, that an option gives."""
-    tensors = ranks([p for p in params if p.seed])
-    return directions(spec, kind, tensors) if ranks(params) or "@" in spec else components(spec, kind)
+    return directions(spec, kind, ranks([p for p in params if p.seed]))
 
 
 def seeds_for(params: Sequence[Param], given: Values | None, kind: str) -> dict[str, Any]:
@@ -264,17 +262,16 @@ def array(p: Param, x: Any) -> Any:
     return conformed(p, x)
 
 
-def components(spec: str, kind: str, texts: bool = False) -> dict[str, Any]:
-    """The components of a direction; with `texts` those that are tensors as they are written."""
-    given: dict[str, Any] = {}
-    for part in filter(None, map(str.strip, parts(spec))):
+def components(spec: str) -> dict[str, str]:
+    """The components of a --tangent as they are written, before anything is known of the inputs."""
+    given: dict[str, str] = {}
+    for part in named_values(spec, {}, "--tangent"):
         name, equals, text = (s.strip() for s in part.partition("="))
         if not equals:
-            raise AdError(f"--{kind}: '{part}' is not name=value")
-        name = composed(name)
-        if name in given:
-            raise AdError(f"--{kind}: '{name}' is given twice")
-        given[name] = text if texts and text[:1] in ("[", "@") else value(name, text)
+            raise AdError(f"'{part}' is not name=value", help=no_value(part, {}, "--tangent"))
+        if (name := composed(name)) in given:
+            raise AdError(f"--tangent: '{name}' is given twice")
+        given[name] = text
     return given
 
 

@@ -293,16 +293,21 @@ def axes(spec: str, kinds: Mapping[str, int], option: str = "--at", uncounted: b
     if spec.lstrip().startswith("{"):
         raise AdError(f"{option} {shortened(spec)} is not name=value",
                       help=f"write JSON to a file: {option} @point.json, or a pipe: {option} @-")
+    found = [axis(part, kinds, uncounted, option) for part in named_values(spec, kinds, option)]
+    if not found and spec.strip():
+        raise AdError(f"{option} '{spec}' gives nothing", help=f"write {option} x=2,A=@matrix.npy") if kinds else \
+            AdError(f"'{spec}' is not a point", help="write ⟦--at x=2,y=5⟧")
+    return found
+
+
+def named_values(spec: str, kinds: Mapping[str, int], option: str) -> list[str]:
+    """The parts of a point. AdError where one is the end of a number that was written with a comma."""
     pieces = [part.strip() for part in parts(spec) if part.strip()]
     for i, (before, part) in enumerate(pairwise(pieces), 1):
         if DIGITS.fullmatch(part) and (start := WHOLE.fullmatch(before)):
             rank, more = kinds.get(start[1].strip(), 0), ",".join(takewhile(DIGITS.fullmatch, pieces[i:]))
             raise AdError(f"'{part}' is not name=value", help=other_meaning(spec, rank, before, more, option))
-    found = [axis(part, kinds, uncounted, option) for part in pieces]
-    if not found and spec.strip():
-        raise AdError(f"{option} '{spec}' gives nothing", help=f"write {option} x=2,A=@matrix.npy") if kinds else \
-            AdError(f"'{spec}' is not a point", help="write ⟦--at x=2,y=5⟧")
-    return found
+    return pieces
 
 
 def other_meaning(spec: str, rank: int, before: str, part: str, option: str) -> str:
@@ -381,7 +386,7 @@ def no_value(part: str, kinds: Mapping[str, int], option: str) -> str:
         from adcli.input.point_files import TABLES  # only after a fault
         return f"rows go to --data: --data {part}" if part.lower().removesuffix(".gz").endswith(TABLES) else \
             f"a file of values has @: {option} @{part}"
-    return f"write {option} {f'{part}={LISTS.get(kinds[part], 1)}' if part in kinds else 'x=2,y=5'}"
+    return f"write {option} {f'{part}={LISTS.get(kinds[part], 1)}' if part in kinds else 'x=2,y=5' if option == '--at' else f'{part}=1'}"
 
 
 def several_points(name: str, values: list[str], option: str) -> str:

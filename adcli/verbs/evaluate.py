@@ -13,8 +13,9 @@ from adcli.answers.reporter import Reporter
 from adcli.answers.results import at_points
 from adcli.command.options import GROUPS, program_options, result_options, takes, together
 from adcli.command.usage import Command
-from adcli.input.points import complete
+from adcli.input.points import RANGE, complete
 from adcli.input.settings import ResultOptions, entries
+from adcli.input.values import value
 from adcli.lang.ir.errors import AdError
 from adcli.output.streams import columns_of, destination, say
 from adcli.task.request import Request
@@ -64,11 +65,11 @@ def requested(verb: Verb, options: ResultOptions) -> Request:
 
 def along(request: Request, spec: str, options: ResultOptions) -> tuple[Task, str]:
     """The task with respect to the inputs that a direction moves, and the direction without the others."""
-    direction = components(spec, "tangent", texts=True)
-    moved = {x: dx for x, dx in direction.items() if dx}
+    direction = components(spec)
+    moved = {x: text for x, text in direction.items() if RANGE.search(text) or text[:1] in ("[", "@") or value(x, text)}
     task = prepared(request._replace(wrt=list(moved)), options)
     complete([replace(p, default=0.0) for p in task.signature.own], direction)   # only inputs have a direction
-    return task, ",".join(f"{x}={dx}" if isinstance(dx, str) else f"{x}={dx!r}" for x, dx in moved.items())
+    return task, ",".join(f"{x}={text}" for x, text in moved.items())
 
 
 def carry_out(task: Task, options: ResultOptions) -> int:
