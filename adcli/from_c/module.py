@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from adcli.from_c.frame import CStatements
 from adcli.from_c.text import CText
 from adcli.from_python.module import PythonProgram
-from adcli.from_python.reading import Advice, Again, Facts, repeated
+from adcli.from_python.reading import Accumulations, Advice, Again, Facts, repeated
 from adcli.from_python.values import (
     Array,
     KnownDict,
@@ -328,7 +328,7 @@ def read(source: Source, name: str | None, given: Mapping[str, object], ranks: M
     name = chosen(source, {n: names([d.body]) for n, d in file.definitions.items()}, public, name,
                   "double f(double x) { return x*x; }")
     made = [CBody(file, file.signature(n), n == name).function(d) for n, d in needed(file, name)]
-    tree = ast.Module([*file.body, *made, *file.variants.values()], [])
+    tree = Accumulations().visit(ast.Module([*file.body, *made, *file.variants.values()], []))
     function = next(s for s in tree.body if isinstance(s, ast.FunctionDef) and s.name == name)
     ast.fix_missing_locations(tree)
     for n in ast.walk(tree):

@@ -9,7 +9,7 @@ from tokenize import COMMENT, generate_tokens
 from typing import Any
 
 from adcli.from_python.calls import TAKEN, WRITTEN, parameters, replaced
-from adcli.from_python.reading import Advice, Facts, PythonReading, names_in, parts_of, repeated
+from adcli.from_python.reading import Accumulations, Advice, Facts, PythonReading, names_in, parts_of, repeated
 from adcli.from_python.statements import PythonStatements
 from adcli.from_python.values import Absent, Array, Defined, KnownDict, LibraryName, Several, imported, known, of_variable
 from adcli.lang.ir.affine import Affine, affine, atoms
@@ -283,7 +283,7 @@ def annotation(p: ast.arg) -> str:
 def read(source: Source, name: str | None, given: Mapping[str, object], ranks: Mapping[str, int]) -> Source:
     """The program that a function of a Python file is."""
     try:
-        tree = ast.parse(source.text)
+        tree = Accumulations().visit(ast.parse(source.text))
     except SyntaxError as fault:
         at = source.start_of(fault.lineno or 1) + max(0, (fault.offset or 1) - 1)
         raise AdError(f"this is not Python: {fault.msg}", (at, at + 1), None, source) from None

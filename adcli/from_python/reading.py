@@ -64,6 +64,20 @@ class Facts:
         return x
 
 
+class Accumulations(ast.NodeTransformer):
+    """Statements such as x[i] = x[i] + e as x[i] += e, which is what sums are found by."""
+
+    def visit_Assign(self, s: ast.Assign) -> ast.stmt:
+        match s:
+            case ast.Assign([ast.Subscript() as t], ast.BinOp(left, op, right)):
+                text = ast.unparse(t)
+                if ast.unparse(left) == text:
+                    return ast.copy_location(ast.AugAssign(t, op, right), s)
+                if ast.unparse(right) == text and isinstance(op, ast.Add | ast.Mult):
+                    return ast.copy_location(ast.AugAssign(t, op, left), s)
+        return s
+
+
 def repeated(made: Callable[[], Source], source: Source) -> Source:
     """The program, read again with each fact that is learned."""
     for _ in range(MOST_READINGS):

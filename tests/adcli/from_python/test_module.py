@@ -207,6 +207,7 @@ def test_a_chain_of_arrays_that_are_written_out_grows_by_its_links(chain: str, t
 
 WHOLE = ["h = np.zeros(3)\n    for i in range(len(x)):\n        h[k[i]] += x[i] ** 2\n    return h",
          "h = 2 * x\n    for i in range(len(x)):\n        h[k[i]] -= x[i] ** 2\n    return h",
+         "h = np.zeros(3)\n    for i in range(len(x)):\n        h[k[i]] = x[i] ** 2 + h[k[i]]\n    return h",
          "return sum([x[k[i]] ** 2 * x[(i - 1) % len(x)] + i % 2 * x[i] for i in range(len(x))])",
          "return x[len(x) % 2] * (len(x) % 4) + x[k[0]] if len(x) % 2 == 1 else x[0]"]
 """Subscripts that are elements of an array, of which nobody says that they are whole numbers, and remainders."""
