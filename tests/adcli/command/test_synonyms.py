@@ -7,6 +7,7 @@ import shlex
 import click
 import pytest
 from command import adcli
+from session_seed import half
 
 from adcli.command.synonyms import OF_VERBS, OPTIONS, VERB_SYNONYMS
 from adcli.command.usage import fits, meant_option, options_of
@@ -70,7 +71,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("line, wrong, right, rest", PASTED, ids=[f"{line.split()[0]} {wrong}" for line, wrong, _, _ in PASTED])
+@pytest.mark.parametrize("line, wrong, right, rest", half(PASTED), ids=lambda text: text[:20])
 def test_what_is_proposed_for_an_option_runs_when_it_is_pasted(folder, line, wrong, right, rest):
     """A proposal with a value replaces the option and its value, one without only the name."""
     ended = adcli(*shlex.split(f"{line.format(wrong)} {rest}"))

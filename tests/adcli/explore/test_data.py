@@ -186,13 +186,20 @@ def checked(program: Program, made: dict, at: dict[str, float], found: dict, tan
     assert found["status"] == LEVELS[level], at
 
 
-def exact_programs(r: random.Random, count: int) -> Iterator[str]:
-    """Random programs whose derivatives, too, are of operations that every language rounds alike."""
+def exact_programs(r: random.Random, count: int) -> Iterator[tuple[str, dict]]:
+    """Random programs whose derivatives, too, are of operations that every language rounds alike, with their documents."""
     while count:
         text = sample(r, 12, True).text
-        if all(TABLE[name].truth or TABLE[name].ulps in (0.0, 0.5) for name in page(text)["tape"]["operations"]):
-            yield text
+        if any(not exact(e.op.name) for e in parse(text).equations):
+            continue   # without the work for a document
+        made = page(text)
+        if all(map(exact, made["tape"]["operations"])):
+            yield text, made
             count -= 1
+
+
+def exact(name: str) -> bool:
+    return TABLE[name].truth or TABLE[name].ulps in (0.0, 0.5)
 
 
 def list_of(p: Program, at: dict[str, Any]) -> list[Any]:
@@ -208,12 +215,12 @@ def same(x: float, y: float) -> bool:
 def test_random_programs_with_every_seed(tmp_path) -> None:
     """Every value, tangent and adjoint as the sweeps of the reference have it, to the bit, at awkward points too."""
     r, asked = drawn("pages"), []
-    for text in exact_programs(r, 8):
+    for text, made in exact_programs(r, 5):
         p = parse(text)
         points = mixed_points(r, p, 3)
         moving = [k for k, x in enumerate(p.params) if x.active] or [0]
         seeds = [(r.choice(moving), r.randrange(len(p.results))) for _ in points]
-        asked.append((p, page(text), points, seeds))
+        asked.append((p, made, points, seeds))
     told = in_node(tmp_path, [({"document": made}, [(list_of(p, at), *s) for at, s in zip(points, seeds, strict=True)])
                               for p, made, points, seeds in asked])
     for (p, made, points, seeds), rows in zip(asked, told, strict=True):
@@ -225,7 +232,7 @@ def test_random_programs_with_every_seed(tmp_path) -> None:
 def test_tensors(tmp_path) -> None:
     """Tangents along one input and adjoints of one output, or of one element of each."""
     r, asked = drawn("pages of tensors"), []
-    while len(asked) < 4:
+    while len(asked) < 2:
         made = tensor_sample(r, rank=2)
         if not made.reals or min(made.sizes.values()) == 0:
             continue
@@ -324,7 +331,7 @@ def check_reasons(p: Program, made: dict, at: dict[str, float], found: dict, tan
 def test_reasons_are_those_of_why(tmp_path) -> None:
     """The first sentence is the same; those behind it may end where the page has no reason for a zero."""
     r, asked = drawn("reasons"), []
-    for text in [*AWKWARD, *exact_programs(r, 6)]:
+    for text in [*AWKWARD, *(text for text, _ in exact_programs(r, 3))]:
         p = parse(text, "p.ad")
         moving = [k for k, x in enumerate(p.params) if x.active]
         if moving and all(isinstance(x.atom, Var) for x in p.results):
