@@ -1,7 +1,7 @@
 """A Program that can be called: from Python with numbers and arrays, and differentiated into further Functions.
 
-A Function is immutable. Native code is made at the first call and belongs to the object; a pickled Function travels as
-program text and is compiled again where it arrives.
+A Function is immutable. Native code is made at the first call and belongs to the object; a pickled Function is compiled again
+where it arrives.
 """
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from adcli.api.methods import Batching, Inspection, MatrixColumns, Origin, Solving
 from adcli.api.words import OneOrMore, in_order, names, one_of, says_python, together, truth, word
 from adcli.codegen.machine.kernel import COMPILING, Kernel, run
 from adcli.input.points import complete
-from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Program, Result, Values, Var, has_tensors, substitute
+from adcli.lang.ir import LEVELS, Atom, Lit, Program, Values, has_tensors, substitute
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.operations.precision import PRECISIONS
-from adcli.lang.printing.printer import print_program
 from adcli.task.derive import DerivedProgram, ShortProgram, chosen, derived
 from adcli.task.derive import short as short_program
 from adcli.task.native import compiled, with_steps
@@ -374,58 +373,7 @@ class Function(Inspection, Solving, Batching):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        origin = self._origin and (Function(self._origin.primal), self._origin.wrt)
-        return _restored, (_packed(self._program), self._matrix, origin, self._precision, self._fast)
-
-
-class PackedProgram(NamedTuple):
-    """A program as text, one equation a line, and what the text does not say: whose seeds inputs are, what results are
-    derivatives of, and of each equation the group and the name and kind of every value, and how conditions were written."""
-
-    text: str
-    name: str
-    exact_order: bool
-    seeds: list[str | None]
-    origins: list[tuple[str | None, tuple[str, ...]]]
-    marks: list[tuple[int, list[tuple[str | None, bool]]]]
-    conditions: list[tuple[tuple[str, ...], tuple[str, ...]]]
-
-
-def _packed(program: Program) -> PackedProgram:
-    source = program.source
-    return PackedProgram(print_program(program, "anf"), source.name if source else "<text>",
-                         source is not None and source.exact_order, [p.seed for p in program.params],
-                         [(r.of, r.wrt) for r in program.results],
-                         [(e.group, [(out.name, out.temp) for out in e.outs]) for e in program.equations],
-                         [(c.texts, c.first) for c in program.problem.conditions] if program.problem else [])
-
-
-def _unpacked(packed: PackedProgram) -> Program:
-    """Inverse of `_packed`."""
-    from adcli.lang.lower.frontend import parse
-    program = parse(packed.text, packed.name, exact_order=packed.exact_order)
-    params = tuple(replace(p, seed=s)
-                   for p, s in zip(program.params, packed.seeds, strict=True))
-    env: dict[Atom, Atom] = {}
-    equations = []
-    for e, (group, hints) in zip(program.equations, packed.marks, strict=True):
-        outs = tuple(Var(hint, temp, o.truth, o.shape, False, o.whole) for o, (hint, temp) in zip(e.outs, hints, strict=True))
-        equations.append(Equation(outs, e.op, tuple(env.get(a, a) for a in e.args), e.span, group))
-        env.update(zip(e.outs, outs, strict=True))
-    results = tuple(Result(r.name, env.get(r.atom, r.atom), of, wrt)
-                    for r, (of, wrt) in zip(program.results, packed.origins, strict=True))
-    stated = program.problem
-    if stated:
-        conditions = tuple(replace(c.substituted(env), texts=texts, first=first)
-                           for c, (texts, first) in zip(stated.conditions, packed.conditions, strict=True))
-        stated = replace(stated, conditions=conditions)
-    return Program(params, tuple(equations), results, program.source, problem=stated)
-
-
-def _restored(packed: PackedProgram, matrix: MatrixColumns | None, origin: tuple[Function, list[str]] | None,
-              precision: str, fast_math: bool) -> Function:
-    """A Function that travelled."""
-    return Function(_unpacked(packed), matrix, origin and Origin(origin[0].program, origin[1]), precision, fast_math)
+        return Function, (self._program, self._matrix, self._origin, self._precision, self._fast)
 
 
 def _with_levels(program: Program, origin: Origin) -> Program:

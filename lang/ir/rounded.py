@@ -30,6 +30,9 @@ class Rounded(float):
         self.meaning, self.size = meaning, size
         return self
 
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return float(self), self.meaning, self.size
+
     def __neg__(self) -> Rounded:
         return Rounded(-float(self), ("neg", self.meaning), self.size + 1)
 
@@ -44,6 +47,9 @@ class Named(float):
         self = super().__new__(cls, value)
         self.name = name
         return self
+
+    def __getnewargs__(self) -> tuple[float, str]:
+        return float(self), self.name
 
     def __repr__(self) -> str:
         return self.name

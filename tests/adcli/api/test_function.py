@@ -528,7 +528,7 @@ def test_what_is_nested_deeper_than_the_stack_of_python(value):
     ids=["and", "parentheses", "subscript", "else", "not"])
 def test_what_is_nested_deep_in_a_statement_of_tensors(statement):
     f = adcli.compile(f"input A(N), x\n{statement}")
-    assert equal(pickle.loads(pickle.dumps(f)).program, f.program)   # which reads its text
+    assert equal(pickle.loads(pickle.dumps(f)).program, f.program)
     assert f.jvp().outputs == ("v", "dv")
 
 
