@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adcli.answers.array_calls import real_array
-from adcli.api.scientific import by_name, constant, constants
+from adcli.api.scientific import by_name, constant, constants, moved_inputs
 from adcli.codegen.builtins.direct import Quick, never
 from adcli.codegen.nests.staging import staged
 from adcli.input.constraints import HOLDS
@@ -37,7 +37,6 @@ from adcli.lang.operations.elementwise import computed, every_element
 from adcli.lang.sizes.binding import bind
 from adcli.lang.tree.notation import OF_MATRICES, number
 from adcli.numerics.linear import Vector
-from adcli.solvers.functions import moved_inputs
 from adcli.task.derive import chosen
 
 Maker = Callable[[Program], Any]

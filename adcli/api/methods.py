@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from adcli.batches.batch_sums import BatchSums
     from adcli.codegen.machine.kernel import Kernel
     from adcli.lang.ir import Program
-    from adcli.solvers.tensor_functions import SparseMatrix
+    from adcli.solvers.vector_function import SparseMatrix
 
 MatrixColumns = tuple[MatrixKind, tuple[str, ...]]
 """Kind of the matrix that a Function computes, and the inputs that are its columns."""
@@ -301,13 +301,13 @@ class Solving:
         if self._tensors and self._origin is not None:
             from adcli.api.scientific import whole_point
             return self._matrix_at(*self._matrix, self._origin).at(whole_point(self._program, together(at, values)))
-        from adcli.solvers.functions import sparse
+        from adcli.api.scientific import sparse
         return sparse(self._program, *self._matrix, list(self(at, **values).values()), self._precision)
 
     def _matrix_at(self, kind: MatrixKind, wrt: Sequence[str], origin: Origin) -> SparseMatrix:
         """The sweeps that the matrix of a program with tensors is read from."""
         if "matrix" not in self._solvers:
-            from adcli.solvers.tensor_functions import SparseMatrix
+            from adcli.solvers.vector_function import SparseMatrix
             self._solvers["matrix"] = SparseMatrix(origin.primal, kind, wrt, self._precision, self._fast)
         found: SparseMatrix = self._solvers["matrix"]
         return found
@@ -361,7 +361,7 @@ class Solving:
         from adcli.api.scientific import conditions, whole_point
         from adcli.lang.ir.errors import unknown
         from adcli.solvers import minimize as solvers
-        from adcli.solvers.minimize_report import Report, verdict_word
+        from adcli.solvers.minimize_report import Report
         if word("solver", solver) != "auto" and solver not in solvers.SOLVERS:
             raise unknown("solver", solver, ["auto", *solvers.SOLVERS])
         words = names(wrt), names(of), conditions(subject_to), truth("maximize", maximize)
@@ -370,12 +370,12 @@ class Solving:
                               lambda: solvers.stated(self._program, *words, point))
         optimum = solvers.minimize(problem, solver)
         from scipy.optimize import OptimizeResult
-        told, found, counts = Report(self._program, problem, optimum, (optimum,)), optimum.found, optimum.evaluations
+        told, found, counts = Report(problem, optimum, [optimum]), optimum.found, optimum.evaluations
         return OptimizeResult(
             x=found.x, fun=found.f, jac=found.residual, success=told.shown, status=0 if told.shown else 1,
             message=told.sentence(), nit=optimum.iterations, nfev=counts.get("values", 0), njev=counts.get("gradients", 0),
-            nhev=counts.get("hessians", 0), at=told.at, verdict=verdict_word(told), names=problem.function.components,
-            maxcv=max(found.violation, 0.0), multipliers=[m for *_, m in told.conditions()], conditions=list(problem.conditions),
+            nhev=counts.get("hessians", 0), at=told.at, verdict=told.verdict, names=problem.function.components,
+            maxcv=told.violation, multipliers=[m for *_, m in told.conditions()], conditions=list(problem.conditions),
             held=[(n, m) for n, _, m in told.held()], solver=optimum.solver, why=[str(line) for line in told.reasons()])
 
     def solve(self, at: Values | None = None, /, *, wrt: OneOrMore = None, of: OneOrMore = None,
@@ -400,7 +400,7 @@ class Solving:
         return OptimizeResult(
             x=found.x, fun=found.residual, jac=found.jacobian, success=told.shown, status=0 if told.shown else 1,
             message=told.sentence(), nfev=found.evaluations, at=told.at, verdict=told.verdict,
-            names=found.system.function.components, sensitivity=told.sensitivities() or None, condition=found.condition,
+            names=found.system.function.components, sensitivity=told.derived() or None, condition=found.condition,
             solver=found.solver, why=list(told.reasons()))
 
     def fit(self, data: Any = None, y: Any = "y", sigma: Any = None, params: Any = None, *, of: OneOrMore = None,

@@ -8,12 +8,16 @@ import numpy as np
 
 from adcli.answers.array_calls import DOUBLE, one_number, real_array
 from adcli.input.points import unknown_name
-from adcli.lang.ir import Param, Program, Values, shape_of
+from adcli.lang.ir import Lit, Param, Program, Values, shape_of
 from adcli.lang.ir.errors import AdError, plural
+from adcli.lang.ir.names import repeated
+from adcli.lang.operations.activity import inputs_to_differentiate
 from adcli.numerics.linear import Vector
-from adcli.solvers.functions import moved_inputs
-from adcli.solvers.tensor_functions import vector_function
+from adcli.solvers.scalar_function import vector_function
 from adcli.task.derive import chosen
+from adcli.task.matrices import matrix_among, scipy_coo
+from adcli.task.request import columns
+from adcli.task.verbs import MatrixKind
 
 
 class _Three(NamedTuple):
@@ -72,6 +76,18 @@ def solver(program: Program, order: Sequence[str] | None, of: Sequence[str] | No
     made.names, made.pack, made.unpack = f.components, f.pack, lambda x: f.unpack(checked(x))
     made.x0 = None if start is None else f.pack(begun)
     return made
+
+
+def moved_inputs(program: Program, order: Sequence[str] | None, fixed: Values) -> list[str]:
+    """The inputs that are components of the vector: those in `order`, by default all but params that are not `fixed`."""
+    known = inputs_to_differentiate(program, order)
+    integers = {p.name for p in program.params if p.var.integer}
+    inputs_to_differentiate(program, [name for name in fixed if name not in integers])
+    if order is None:
+        return [name for name in known if name not in fixed]
+    if (twice := repeated([*fixed, *order])) is not None:
+        raise AdError(f"input '{twice}' is given twice")
+    return known
 
 
 def row(jacobian: Any) -> Vector:
@@ -150,3 +166,13 @@ def whole_point(program: Program, at: Values) -> dict[str, Any]:
     from adcli.input.points import complete
     given = complete(program.params, at)
     return of_all_dimensions(program, {p.name: constant(p, given[p.name]) for p in program.params})
+
+
+def sparse(program: Program, kind: MatrixKind, inputs: Sequence[str], found: Sequence[Any], precision: str) -> Any:
+    """The matrix of a Jacobian or Hessian with these results, without entries that are 0 by construction."""
+    kept = [k for k, r in enumerate(program.results) if not (r.wrt and isinstance(r.atom, Lit) and r.atom.value == 0)]
+    every = columns(program)
+    form, places = matrix_among([every[k] for k in kept], inputs, kind)
+    if any(np.ndim(x) for x in found):
+        raise AdError("sparse() takes one point, not arrays")
+    return scipy_coo(form, [found[kept[k]] for k in places], precision)

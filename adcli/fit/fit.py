@@ -18,10 +18,10 @@ from adcli.lang.ir.errors import AdError, plural
 from adcli.numerics.least_squares import End, Residuals, Start, inverse_root, minimised, of_length_one
 from adcli.numerics.linear import MOST_DENSE, Normal, Vector, column_lengths, times
 from adcli.numerics.losses import Loss, Matrix
-from adcli.solvers.tensor_functions import vector_function
+from adcli.solvers.scalar_function import vector_function
 
 if TYPE_CHECKING:
-    from adcli.solvers.functions import VectorFunction
+    from adcli.solvers.vector_function import VectorFunction
     from adcli.task.tasks import Task
 
 Array = np.ndarray

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -60,15 +61,37 @@ SURE = 1e-12
 MOST_MOVES = 8
 """Directions of such moves."""
 
-VERDICTS = ("minimum", "not unique", "not strict", "stationary", "flat", "degenerate", "saddle", "not stationary", "infeasible",
-            "not finite")
-MINIMUM, NOT_UNIQUE, NOT_STRICT, STATIONARY, FLAT, DEGENERATE, SADDLE, MOVING, INFEASIBLE, NOT_FINITE = VERDICTS
-"""Verdicts on a point, the best first: a strict local minimum; one that is strict but for directions along which nothing
-changes; one whose projected Hessian is zero to rounding along some, and semidefinite on both sides; a stationary point with
-too many inputs to look at the second order; one where the projected Hessian is singular; one where the gradients of what is
-active are zero or dependent, so that no multipliers need exist; one with a direction along which f falls to second order; one
-from which a Newton step leads far; one at which a condition does not hold; one at which a value or a derivative is not
-finite."""
+
+class RankedVerdict(StrEnum):
+    """Verdicts on the ends of solvers, the best first."""
+
+    @property
+    def rank(self) -> int:
+        return [*type(self)].index(self)
+
+
+class Verdict(RankedVerdict):
+    """Verdict on a point: a strict local minimum; one that is strict but for directions along which nothing changes; one whose
+    projected Hessian is zero to rounding along some, and semidefinite on both sides; a stationary point with too many inputs to
+    look at the second order; one where the projected Hessian is singular; one where the gradients of what is active are zero or
+    dependent, so that no multipliers need exist; one with a direction along which f falls to second order; one from which a
+    Newton step leads far; one at which a condition does not hold; one at which a value or a derivative is not finite."""
+
+    MINIMUM = "minimum"
+    NOT_UNIQUE = "not unique"
+    NOT_STRICT = "not strict"
+    STATIONARY = "stationary"
+    FLAT = "flat"
+    DEGENERATE = "degenerate"
+    SADDLE = "saddle"
+    MOVING = "not stationary"
+    INFEASIBLE = "infeasible"
+    NOT_FINITE = "not finite"
+
+    @property
+    def shown(self) -> bool:
+        """True if a point has everything that a minimum has."""
+        return self.rank <= Verdict.STATIONARY.rank
 
 
 class PointDerivatives(NamedTuple):
@@ -103,7 +126,7 @@ class Assessment:
     x: Vector
     f: float
     c: Vector
-    verdict: str
+    verdict: Verdict
     residual: Vector
     violation: float
     multipliers: Vector
@@ -118,8 +141,8 @@ class Assessment:
     def rank(self) -> tuple[int, float]:
         """The lower, the better; a value where a derivative is infinite is as good as one where a solver still moves."""
         feasible = self.violation <= FEASIBLE
-        verdict = MOVING if self.verdict == NOT_FINITE and feasible else self.verdict
-        return VERDICTS.index(verdict), (self.f if feasible else self.violation)
+        verdict = Verdict.MOVING if self.verdict == Verdict.NOT_FINITE and feasible else self.verdict
+        return verdict.rank, (self.f if feasible else self.violation)
 
 
 def outside(values: Vector, low: Vector, high: Vector) -> float:

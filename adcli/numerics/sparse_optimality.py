@@ -18,22 +18,12 @@ import numpy as np
 from adcli.numerics.linear import Vector, dense, entries, places, scaled
 from adcli.numerics.optimality import (
     ACTIVE,
-    DEGENERATE,
     FEASIBLE,
-    FLAT,
     GRADIENT,
-    INFEASIBLE,
     MARGIN,
-    MINIMUM,
-    MOVING,
-    NOT_FINITE,
-    NOT_STRICT,
-    NOT_UNIQUE,
     POLISHING,
-    SADDLE,
     SADDLE_SIZE,
     SINGULAR,
-    STATIONARY,
     STEADY,
     STEP,
     SURE,
@@ -41,6 +31,7 @@ from adcli.numerics.optimality import (
     Assessment,
     Bounds,
     PointDerivatives,
+    Verdict,
     beyond_rounding,
     flat_directions,
     left,
@@ -103,7 +94,8 @@ def judged(at: Derivatives, x: Vector, bounds: Bounds, size: Vector, pulls: Side
     best = assessed(at, x, bounds, size, on)
     tried = set[bytes]()
     for width in [None, *WIDTHS]:
-        if (tried or is_sharp(best)) and best.verdict in (MINIMUM, NOT_UNIQUE, NOT_STRICT, NOT_FINITE):
+        ends = best.verdict.rank <= Verdict.NOT_STRICT.rank or best.verdict == Verdict.NOT_FINITE
+        if ends and (tried or is_sharp(best)):
             break
         if width is not None:
             on = active(here, size, near := within(here, bounds, width))
@@ -114,12 +106,12 @@ def judged(at: Derivatives, x: Vector, bounds: Bounds, size: Vector, pulls: Side
         found = assessed(at, y, bounds, size, with_multipliers(at(y), size, within(at(y), bounds, ACTIVE), multipliers))
         near_by = largest((y - x) / size) <= NEAR
         best = found if near_by and (found.rank[0], left(found)) < (best.rank[0], left(best)) else best
-    if best.verdict == MOVING and pulls is not None:
+    if best.verdict == Verdict.MOVING and pulls is not None:
         on = with_multipliers(here, size, by_multipliers(here, bounds, size, pulls), pulls[0])
         found = assessed(at, x, bounds, size, beside_bounds(here, bounds, size, on))
         best = found if found.rank < best.rank else best
     here = at(best.x)
-    if best.verdict == MOVING and best.active.any():
+    if best.verdict == Verdict.MOVING and best.active.any():
         held = scaled(here.jacobian, size)[best.active][:, ~best.held]
         if not firm(at, best, bounds, of_length_one(held), best.active, ~best.held, size):
             return degenerate(best)
@@ -134,7 +126,7 @@ def of_higher_order(at: Derivatives, found: Assessment, bounds: Bounds, size: Ve
     rows, hessian = compact(scaled(here.jacobian, size)), compact(scaled(here.hess(found.multipliers), size, size))
     strong, free = freedom(here, found, bounds, size, rows)
     other = bent(at, found, hessian[free][:, free], of_length_one(rows[strong][:, free]), free, size)
-    return other if other.verdict == NOT_STRICT else found
+    return other if other.verdict == Verdict.NOT_STRICT else found
 
 
 def freedom(here: PointDerivatives, known: Assessment, bounds: Bounds, size: Vector, rows: Any) -> tuple[Vector, Vector]:
@@ -152,7 +144,7 @@ def is_sharp(found: Assessment) -> bool:
 
 def degenerate(found: Assessment) -> Assessment:
     """Assessment of a point at which no multipliers need exist."""
-    return replace(found, verdict=DEGENERATE, multipliers=np.where(found.active, np.nan, 0.0),
+    return replace(found, verdict=Verdict.DEGENERATE, multipliers=np.where(found.active, np.nan, 0.0),
                    bound_multipliers=np.where(found.held, np.nan, 0.0))
 
 
@@ -183,16 +175,19 @@ def assessed(at: Derivatives, x: Vector, bounds: Bounds, size: Vector, on: Activ
     if not all(np.isfinite(part).all() for part in (here.f, here.c, here.gradient, here.jacobian.data)):
         nothing = np.zeros(len(here.c)), np.zeros(len(x))
         violation = violation if np.isfinite(here.f) and np.isfinite(here.c).all() else np.inf
-        return Assessment(x, here.f, here.c, NOT_FINITE, here.gradient, violation, *nothing, *(part != 0 for part in nothing))
-    known = Assessment(x, here.f, here.c, FLAT, on.residual / size, violation, on.multipliers, on.bound_multipliers / size,
+        return Assessment(x, here.f, here.c, Verdict.NOT_FINITE, here.gradient, violation, *nothing,
+                          *(part != 0 for part in nothing))
+    known = Assessment(x, here.f, here.c, Verdict.FLAT, on.residual / size, violation, on.multipliers,
+                       on.bound_multipliers / size,
                        on.conditions, on.variables)
     apart = slackness(here, bounds, size, on)
     unit = GRADIENT * max(1.0, abs(here.f))
     if violation > FEASIBLE or np.max(apart, initial=0.0) > unit:
-        return replace(known, verdict=INFEASIBLE if violation > FEASIBLE else MOVING)
+        return replace(known, verdict=Verdict.INFEASIBLE if violation > FEASIBLE else Verdict.MOVING)
     residual = largest(on.residual)
     found = with_curvature(at, here, known, bounds, size) if residual <= unit / STEP else known
-    return found if residual <= unit or found.verdict in (MINIMUM, NOT_UNIQUE) else replace(known, verdict=MOVING)
+    sure = residual <= unit or found.verdict.rank <= Verdict.NOT_UNIQUE.rank
+    return found if sure else replace(known, verdict=Verdict.MOVING)
 
 
 def beside_bounds(here: PointDerivatives, bounds: Bounds, size: Vector, on: Active) -> Active:
@@ -215,7 +210,7 @@ def with_curvature(at: Derivatives, here: PointDerivatives, known: Assessment, b
     """Assessment of a stationary point by second derivatives along what does not pull at its bound."""
     from scipy.sparse import vstack
     if here.hess is None:
-        return replace(known, verdict=STATIONARY)
+        return replace(known, verdict=Verdict.STATIONARY)
     jacobian = compact(scaled(here.jacobian, size))
     strong, free = freedom(here, known, bounds, size, jacobian)
     hessian = compact(scaled(here.hess(known.multipliers), size, size))
@@ -245,7 +240,8 @@ def with_curvature(at: Derivatives, here: PointDerivatives, known: Assessment, b
         multipliers = found.multipliers.copy()
         multipliers[np.flatnonzero(known.active)[dependent(of_length_one(jacobian[known.active][:, free]))]] = np.nan
         found = replace(found, multipliers=multipliers)
-    return replace(found, verdict=MINIMUM if along is None else NOT_UNIQUE, cornered=rows.shape[0] >= rows.shape[1])
+    return replace(found, verdict=Verdict.MINIMUM if along is None else Verdict.NOT_UNIQUE,
+                   cornered=rows.shape[0] >= rows.shape[1])
 
 
 def steady(at: Derivatives, found: Assessment, hessian: Any, rows: Any, free: Vector, size: Vector) -> bool:
@@ -412,8 +408,8 @@ def bent(at: Derivatives, known: Assessment, hessian: Any, rows: Any, free: Vect
         falling = -SADDLE_SIZE * largest(entries(hessian))
         for d in (*directions[:1], *least_directions(hessian, rows, 1.0)[:1]):
             if float(d @ (hessian @ d)) < falling * float(d @ d):
-                return replace(known, verdict=SADDLE, direction=in_all(d[None, :], free, size)[0])
-        return replace(known, verdict=FLAT, direction=along[0])
+                return replace(known, verdict=Verdict.SADDLE, direction=in_all(d[None, :], free, size)[0])
+        return replace(known, verdict=Verdict.FLAT, direction=along[0])
     pulls = known.bound_multipliers
 
     def least(here: PointDerivatives) -> float:
@@ -434,7 +430,7 @@ def bent(at: Derivatives, known: Assessment, hessian: Any, rows: Any, free: Vect
     lowest = min(lowest, reached) if known.step is not None else lowest
     shown = len(along) < MOST_LEAST and reached >= lowest > -np.inf and all(
         least(at(known.x + way * part * d)) >= lowest for d in along for part in BESIDE for way in (1.0, -1.0))
-    return replace(known, verdict=NOT_STRICT if shown else FLAT, direction=along[0])
+    return replace(known, verdict=Verdict.NOT_STRICT if shown else Verdict.FLAT, direction=along[0])
 
 
 def in_all(directions: Vector, free: Vector, size: Vector) -> Vector:

@@ -8,7 +8,7 @@ import numpy as np
 
 from adcli.from_nl.module import NlOrigin
 from adcli.lang.ir.errors import AdError
-from adcli.numerics.optimality import DEGENERATE, FLAT, INFEASIBLE, MOVING
+from adcli.numerics.optimality import Verdict
 from adcli.output.numbers import number_format
 from adcli.output.streams import destination, say
 from adcli.output.version import __version__
@@ -55,13 +55,13 @@ def code(told: Report) -> int:
     found = told.optimum.found
     if told.shown:
         return SOLVED
-    if found.verdict == INFEASIBLE:
+    if found.verdict == Verdict.INFEASIBLE:
         return NO_POINT
-    if found.verdict == MOVING and told.far:
+    if found.verdict == Verdict.MOVING and told.far:
         return UNBOUNDED
     if told.optimum.iterations >= ITERATIONS or "iteration" in told.optimum.message.lower():
         return LIMIT
-    return UNSURE if found.verdict in (FLAT, DEGENERATE) else FAILED
+    return UNSURE if found.verdict in (Verdict.FLAT, Verdict.DEGENERATE) else FAILED
 
 
 def answer(told: Report, origin: NlOrigin) -> None:

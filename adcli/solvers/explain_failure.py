@@ -14,7 +14,7 @@ from adcli.lang.ir import Program, has_tensors
 from adcli.lang.ir.errors import AdError, Note
 from adcli.numerics.linear import dense
 from adcli.output.layout import Row
-from adcli.solvers.functions import VectorFunction
+from adcli.solvers.vector_function import VectorFunction
 
 if TYPE_CHECKING:
     from adcli.why.command import Explanation

@@ -15,27 +15,13 @@ import numpy as np
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.operations.activity import inputs_to_differentiate
-from adcli.numerics.linear import Vector, dense, quiet_scipy
-from adcli.numerics.optimality import (
-    FLAT,
-    MINIMUM,
-    MOST_INPUTS,
-    MOVING,
-    NOT_STRICT,
-    NOT_UNIQUE,
-    SADDLE,
-    STATIONARY,
-    Assessment,
-    Bounds,
-    agreed,
-    mended,
-)
+from adcli.numerics.linear import MOST_DENSE, Vector, dense, quiet_scipy
+from adcli.numerics.optimality import MOST_INPUTS, Assessment, Bounds, Verdict, agreed, mended
 from adcli.numerics.sparse_optimality import judged, of_higher_order
 from adcli.solvers.conditions import StatedCondition, greatest, value_of, with_conditions
-from adcli.solvers.functions import GIVEN_UP, MOST_DENSE, ScalarVectorFunction
 from adcli.solvers.interior import ITERATIONS, PACKAGES, installed, interior, solver_module
 from adcli.solvers.problem import CLOSER, Evaluations, Problem, SolverEnd, Watch
-from adcli.solvers.tensor_functions import vector_function
+from adcli.solvers.scalar_function import GIVEN_UP, ScalarVectorFunction, vector_function
 
 IDLE = 40
 """Iterations without a lower value, each with a quarter of the step before, after which there is none."""
@@ -215,15 +201,15 @@ def minimize(problem: Problem, solver: str = "auto", watch: Watch = lambda *stat
         if name in PACKAGES and solver_module(name) is None:
             continue
         found = ended(e, name, y0)
-        if found[0].verdict == SADDLE and found[0].direction is not None:   # one step off it, to either side
+        if found[0].verdict == Verdict.SADDLE and found[0].direction is not None:   # one step off it, to either side
             aside = ASIDE * np.maximum(np.abs(found[0].x), 1.0) * found[0].direction
             found = min(found, *(ended(e, name, found[0].x + s * aside) for s in (1, -1)), key=lambda end: end[0].rank)
-        if found[0].verdict in (MOVING, FLAT) and e.large and name in PACKAGES:
+        if found[0].verdict in (Verdict.MOVING, Verdict.FLAT) and e.large and name in PACKAGES:
             e.tolerance = CLOSER
             found = min(found, ended(e, name, y0), key=lambda end: end[0].rank)
         if best is None or found[0].rank < best[0].rank:
             best = found
-        if best[0].verdict in (MINIMUM, NOT_UNIQUE, NOT_STRICT, STATIONARY, FLAT):
+        if best[0].verdict.rank <= Verdict.FLAT.rank:
             break
     assert best is not None
     return finished(e, *best, e.bad)
@@ -245,10 +231,10 @@ def judgement(e: Evaluations, y: Vector, pulls: tuple[Vector, Vector] | None) ->
     """Assessment of a point, or a better one near by."""
     size = np.maximum(np.abs(y), 1.0)
     found = judged(e.derivatives, y, e.bounds, size, pulls)
-    if found.verdict != FLAT or e.large:
+    if found.verdict != Verdict.FLAT or e.large:
         return found
     other = judged(mended(e.derivatives, size), y, e.bounds, size)   # the Hessian may be a convention
-    return other if other.verdict == MINIMUM else of_higher_order(e.derivatives, found, e.bounds, size)
+    return other if other.verdict == Verdict.MINIMUM else of_higher_order(e.derivatives, found, e.bounds, size)
 
 
 def is_removable(problem: Problem, found: Assessment) -> bool:

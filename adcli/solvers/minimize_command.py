@@ -84,8 +84,9 @@ def command(options: MinimizeOptions) -> int:
     load_scipy()
     from adcli.numerics.optimality import outside
     from adcli.solvers import ampl
-    from adcli.solvers import minimize_report as report
     from adcli.solvers.minimize import advice, minimize, stated
+    from adcli.solvers.minimize_report import Report
+    from adcli.solvers.point_report import written
     model = ampl.refuse_whole_numbers(program.source and program.source.origin) if options.ampl else None
     progress, found = Progress(None, shown=not options.quiet), []
 
@@ -104,13 +105,13 @@ def command(options: MinimizeOptions) -> int:
         found.append((problem, minimize(problem, options.solver, watch)))
     progress.clear()
     best = min(found, key=lambda pair: (pair[1].found.rank[0], pair[0].sign * pair[1].found.f))
-    told = report.Report(program, *best, tuple(optimum for _, optimum in found))
+    told = Report(*best, [optimum for _, optimum in found])
     if model is not None:
         ampl.answer(told, model)
         return 0
     number = number_format(options.fmt, options.hexadecimal)
     with packed_destination(options.output) as out:
-        write_points(out, {"json": report.as_json, "csv": report.as_csv, "text": report.as_text}[options.form](told, number))
+        write_points(out, written([told], options.form, number))
     for line in told.reasons():
         options.remark(line)
     return 0 if told.shown else 1

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adcli.numerics.linear import Vector, dense, scaled
+from adcli.numerics.linear import MOST_DENSE, Vector, dense, scaled
 from adcli.numerics.optimality import MOST_INPUTS, Bounds, PointDerivatives
-from adcli.solvers.functions import MOST_DENSE, ScalarVectorFunction, VectorFunction
+from adcli.solvers.scalar_function import ScalarVectorFunction
+from adcli.solvers.vector_function import VectorFunction
 
 SMALLEST_SCALE = 1e-3
 """A variable that starts at 0, or nearer, is scaled as if it started here."""

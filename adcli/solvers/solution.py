@@ -27,9 +27,9 @@ from adcli.numerics.linear import (
     manageable,
     scaled,
 )
-from adcli.numerics.optimality import MARGIN, MOST_MOVES, SURE, beyond_rounding
+from adcli.numerics.optimality import MARGIN, MOST_MOVES, SURE, RankedVerdict, beyond_rounding
 from adcli.numerics.sparse_optimality import factors, least_eigenvalue
-from adcli.solvers.functions import VectorFunction
+from adcli.solvers.vector_function import VectorFunction
 
 ZERO = 1e-8
 """A residual below this part of what the unknowns make of it is zero: |rᵢ| ≤ ZERO Σ |Jᵢⱼ| size of xⱼ."""
@@ -46,8 +46,19 @@ UNKNOWN = 1e-3
 MOST_RATES = 10**6
 """Derivatives of the unknowns by an input that are computed; those by an input with more are left out."""
 
-SOLUTION, LEAST_SQUARES, SINGULAR_SOLUTION, NOT_CONVERGED, NOT_FINITE = VERDICTS = (
-    "solution", "least squares", "singular", "no solution", "not finite")
+
+class Root(RankedVerdict):
+    """Verdict on the end of a solver of equations."""
+
+    SOLUTION = "solution"
+    LEAST_SQUARES = "least squares"
+    SINGULAR = "singular"
+    NOT_CONVERGED = "no solution"
+    NOT_FINITE = "not finite"
+
+    @property
+    def found(self) -> bool:
+        return self.rank <= Root.LEAST_SQUARES.rank
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +95,7 @@ class Solution:
     x: Vector
     residual: Vector
     jacobian: Any
-    verdict: str
+    verdict: Root
     step: Vector
     solver: str
     evaluations: int
@@ -102,7 +113,7 @@ class Solution:
 
     @property
     def found(self) -> bool:
-        return self.verdict in (SOLUTION, LEAST_SQUARES)
+        return self.verdict.found
 
     @cached_property
     def sensitivity(self) -> Vector | None:
@@ -113,7 +124,7 @@ class Solution:
         whole = joined(self.system, self.x)
         columns = n + np.flatnonzero(np.repeat(self.system.rated, f.sizes[len(self.system.function.names):]))
         by_others = dense(f.jac(whole)[:, columns])
-        if self.verdict == SOLUTION and len(self.residual) == n:
+        if self.verdict == Root.SOLUTION and len(self.residual) == n:
             return -Square(self.jacobian).solve(by_others)
         curved = full(f, whole, self.residual)
         left = self.jacobian.T @ self.jacobian + curved[:n, :n]
@@ -146,7 +157,7 @@ def judged(system: System, x: Vector, solver: str, count: int) -> Solution:
     """The verdict on a point."""
     f = system.function
     r, j = f.fun(x), manageable(f.jac(x))
-    here = Solution(system, x, r, j, NOT_FINITE, np.zeros(f.n), solver, count)
+    here = Solution(system, x, r, j, Root.NOT_FINITE, np.zeros(f.n), solver, count)
     if not (np.isfinite(r).all() and np.isfinite(entries(j)).all() and np.isfinite(x).all()):
         return here
     size = sizes(x)
@@ -154,11 +165,11 @@ def judged(system: System, x: Vector, solver: str, count: int) -> Solution:
     lost = lost_direction(scaled(j, size), SINGULAR)
     if lost is not None:
         lost = lost * size
-        return replace(here, verdict=SINGULAR_SOLUTION if small else NOT_CONVERGED, lost=lost / np.max(np.abs(lost)))
+        return replace(here, verdict=Root.SINGULAR if small else Root.NOT_CONVERGED, lost=lost / np.max(np.abs(lost)))
     if len(r) == f.n:
         step = -Square(j).solve(r)
         near = small and length(replace(here, step=step), size) <= STEP
-        return replace(here, verdict=SOLUTION if near else NOT_CONVERGED, step=step)
+        return replace(here, verdict=Root.SOLUTION if near else Root.NOT_CONVERGED, step=step)
     return least(here, small, size)
 
 
@@ -170,32 +181,33 @@ def least(here: Solution, small: bool, size: Vector) -> Solution:
     inverse = factors(matrix)
     shown = SINGULAR * float(np.max(abs(matrix).sum(axis=1)))
     if inverse is None or least_eigenvalue(inverse, len(scale)) <= shown:   # no minimum: Gauss and Newton lead on
-        return replace(here, verdict=NOT_CONVERGED, step=-least_squares(j, r))
+        return replace(here, verdict=Root.NOT_CONVERGED, step=-least_squares(j, r))
     step = -scale * inverse(scale * (j.T @ r))
     near = length(replace(here, step=step), size) <= STEP
-    return replace(here, verdict=SOLUTION if small and near else LEAST_SQUARES if near else NOT_CONVERGED, step=step)
+    found = Root.NOT_CONVERGED if not near else Root.SOLUTION if small else Root.LEAST_SQUARES
+    return replace(here, verdict=found, step=step)
 
 
 def certain(found: Solution) -> Solution:
     """Solution with no more of a verdict than rounding leaves: where it may move the solution so far that the Jacobian is another
     one, the solution is singular; where the last Newton step leads out of a declared range, there is none."""
     x, size = found.x, sizes(found.x)
-    if found.verdict not in (SOLUTION, LEAST_SQUARES, NOT_CONVERGED) or found.lost is not None:
+    if found.verdict in (Root.SINGULAR, Root.NOT_FINITE) or found.lost is not None:
         return found
     noise = MARGIN * rounding(found)
-    if found.verdict == NOT_CONVERGED and not np.all(np.abs(found.residual) <= noise):
+    if found.verdict == Root.NOT_CONVERGED and not np.all(np.abs(found.residual) <= noise):
         return found
     matrix = slope(found.system, x)
     inverse, error = Square(matrix), noise if len(noise) == len(x) else np.abs(found.jacobian.T) @ noise
     parts, along = reached(inverse, error, size)
     moves = [part * size * direction for part, direction in zip(parts, along, strict=True) if part > SURE][:MOST_MOVES]
     if not (parts[0] <= UNKNOWN and all(steady(found, matrix, move) for move in (found.step, *moves, *(-m for m in moves)))):
-        return replace(found, verdict=SINGULAR_SOLUTION)
+        return replace(found, verdict=Root.SINGULAR)
     beyond = np.abs(x + found.step - found.system.inside(x + found.step))
     outside = np.flatnonzero(beyond > 4 * np.spacing(np.abs(x)))
     room = (float(np.abs(inverse.transposed(np.where(np.arange(len(x)) == i, 1.0, 0.0))) @ error) for i in outside)
     sure = all(beyond[i] <= far + 4 * np.spacing(abs(x[i])) for i, far in zip(outside, room, strict=True))
-    return found if sure else replace(found, verdict=NOT_CONVERGED)
+    return found if sure else replace(found, verdict=Root.NOT_CONVERGED)
 
 
 def reached(inverse: Square, error: Vector, size: Vector) -> tuple[Vector, Vector]:

@@ -17,21 +17,10 @@ from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.operations.activity import inputs_to_differentiate
 from adcli.numerics.linear import LocalModel, Square, Vector, entries, largest, levenberg, manageable, over, quiet_scipy, scaled
 from adcli.solvers.conditions import with_equations
-from adcli.solvers.functions import GIVEN_UP, VectorFunction
 from adcli.solvers.problem import SMALLEST_SCALE
-from adcli.solvers.solution import (
-    LEAST_SQUARES,
-    NOT_FINITE,
-    SOLUTION,
-    VERDICTS,
-    Solution,
-    System,
-    certain,
-    judged,
-    length,
-    sizes,
-)
-from adcli.solvers.tensor_functions import vector_function
+from adcli.solvers.scalar_function import GIVEN_UP, vector_function
+from adcli.solvers.solution import Root, Solution, System, certain, judged, length, sizes
+from adcli.solvers.vector_function import VectorFunction
 
 POLISHING = 30
 SLOW = 0.3
@@ -118,16 +107,16 @@ def solve(system: System) -> Solution:
     """A solution from the start; where none is found, the point with the least residuals."""
     best = begun = judged(system, system.start, "the start", 0)
     square = len(begun.residual) == system.function.n
-    if begun.verdict == NOT_FINITE and not system.ranged:
+    if begun.verdict == Root.NOT_FINITE and not system.ranged:
         return replace(begun, bad=system.start)
     count, bad = 0, None
     for attempt, method, x in ends(system, square):
         found = polished(system, x, method, attempt.count)
         count += found.evaluations
         bad = attempt.bad if bad is None else bad
-        if (VERDICTS.index(found.verdict), found.norm) < (VERDICTS.index(best.verdict), best.norm) or best is begun:
+        if (found.verdict.rank, found.norm) < (best.verdict.rank, best.norm) or best is begun:
             best = found
-        if best.verdict == SOLUTION or (best.verdict == LEAST_SQUARES and not square):
+        if best.verdict == Root.SOLUTION or (best.verdict == Root.LEAST_SQUARES and not square):
             break
     return replace(best, evaluations=count, bad=bad)
 
@@ -244,11 +233,11 @@ def polished(system: System, x: Vector, method: str, count: int) -> Solution:
     size = sizes(best.x)
     for _ in range(POLISHING):
         new = judged(system, system.inside(best.x + best.step), method, best.evaluations + 1)
-        if new.verdict == NOT_FINITE or not (left := length(new, size)) < (before := length(best, size)):
+        if new.verdict == Root.NOT_FINITE or not (left := length(new, size)) < (before := length(best, size)):
             break
         best, rate = new, left / before
         if rate > SLOW:
             new = judged(system, system.inside(best.x + best.step / (1 - rate)), method, best.evaluations + 1)
-            nearer = new.verdict != NOT_FINITE and length(new, size) < left
+            nearer = new.verdict != Root.NOT_FINITE and length(new, size) < left
             best = new if nearer else replace(best, evaluations=new.evaluations)
     return certain(best)

@@ -73,15 +73,10 @@ def command(options: SolveOptions) -> int:
     number = number_format(options.fmt, options.hexadecimal)
     failed = list[bool]()
     told = reports(program, options, failed)
-    from adcli.solvers import solve_report as report
+    from adcli.solvers.point_report import written
+    headed = options.form == "text" and need_headings(program.params, options.at)
     with packed_destination(options.output) as out:
-        match options.form:
-            case "json":
-                write_points(out, report.as_json(told, number))
-            case "csv":
-                write_points(out, report.as_csv(told, number))
-            case _:
-                write_points(out, report.as_text(told, number, need_headings(program.params, options.at)))
+        write_points(out, written(told, options.form, number, headed))
     return int(any(failed))
 
 

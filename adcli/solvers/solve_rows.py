@@ -17,14 +17,15 @@ from adcli.lang.ir.names import Names
 from adcli.output.layout import Layout, Row
 from adcli.rows.stream import Reading, TableRun
 from adcli.rows.tensor_rows import Found, TensorWork
-from adcli.solvers.solution import LEAST_SQUARES, SOLUTION, VERDICTS
+from adcli.solvers.point_report import NOT_SMOOTH
+from adcli.solvers.solution import Root
 from adcli.solvers.solve import Sequel
-from adcli.solvers.solve_report import NOT_SMOOTH, SolveReport
+from adcli.solvers.solve_report import SolveReport
 from adcli.tables.appended import Columns, RowFormat
 from adcli.tables.reader import Rows, Table
 from adcli.task.tasks import Task
 
-WORDS = (*VERDICTS, NOT_SMOOTH)
+WORDS: Sequence[str] = (*Root, NOT_SMOOTH)
 """Values of the column `verdict`."""
 
 
@@ -78,12 +79,12 @@ class SolveWork(TensorWork):
             rows.faults[i] = Fault(fault.message, fault.help)
             return self.nothing, 0
         s = told.solution
-        found = {**s.system.function.unpack(s.x), **told.sensitivities(), self.names[-1]: s.norm}
+        found = {**s.system.function.unpack(s.x), **told.derived(), self.names[-1]: s.norm}
         results = [found.get(name, nothing) for name, nothing in zip(self.names, self.nothing, strict=True)]
         return results, WORDS.index(told.verdict)
 
     def _rough(self, results: Sequence[Sequence[Any]], levels: Sequence[float]) -> list[int]:
-        return [i for i, level in enumerate(levels) if WORDS[int(level)] not in (SOLUTION, LEAST_SQUARES)]
+        return [i for i, level in enumerate(levels) if WORDS[int(level)] not in (Root.SOLUTION, Root.LEAST_SQUARES)]
 
     @staticmethod
     def _words(levels: Sequence[float], faults: Mapping[int, Fault]) -> list[str]:

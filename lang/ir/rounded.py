@@ -48,7 +48,7 @@ class Named(float):
         self.name = name
         return self
 
-    def __getnewargs__(self) -> tuple[float, str]:
+    def __getnewargs__(self) -> tuple[Any, ...]:
         return float(self), self.name
 
     def __repr__(self) -> str:

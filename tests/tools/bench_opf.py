@@ -40,7 +40,7 @@ def ours(network: Network) -> Ways:
     from adcli.lang.lower.frontend import parse  # here, for others that time CasADi alone
 
     from adcli.numerics.linear import places
-    from adcli.solvers.tensor_functions import vector_function
+    from adcli.solvers.scalar_function import vector_function
     start = time.perf_counter()
     program = parse(PROGRAM)
     fixed = {name: x for name, x in network.inputs.items() if name not in UNKNOWNS}

@@ -11,7 +11,7 @@ from session_seed import drawn, part
 
 import adcli
 from adcli import AdError
-from adcli.solvers.tensor_functions import vector_function
+from adcli.solvers.scalar_function import vector_function
 
 PROBLEMS = list(compare_optima.problems([str(DATA)]))
 CHAIN = " + ".join(f"100*(x{i + 1} - x{i}**2)**2 + (1 - x{i})**2" for i in range(1, 30))

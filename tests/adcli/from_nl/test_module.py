@@ -20,7 +20,7 @@ from session_seed import half
 
 import adcli as api
 from adcli.from_nl import module
-from adcli.solvers.tensor_functions import vector_function
+from adcli.solvers.scalar_function import vector_function
 
 DATA = ROOT / "tests" / "data" / "nl"
 X = (0.6, -1.7)

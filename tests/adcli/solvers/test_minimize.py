@@ -175,7 +175,7 @@ def test_another_start_takes_the_code_of_the_one_before(monkeypatch):
     f, words = adcli.compile("v = (x - a)**2 + (y - 1)**4; w = x + y*y - 2"), {"of": "v", "subject_to": "x <= 1"}
     one = f.minimize(x=0.5, y=2.0, a=0.0, wrt="x,y", **words)
     other = f.solve(x=1.0, y=1.5, a=2.0, wrt="x,y")
-    monkeypatch.setattr("adcli.solvers.functions.compiled", refused)
+    monkeypatch.setattr("adcli.solvers.scalar_function.compiled", refused)
     assert f.minimize(x=0.5, y=2.0, a=0.0, wrt="x,y", **words).x.tolist() == one.x.tolist()
     assert f.minimize(x=0.5, y=2.0, a=5.0, wrt="x,y", **words).x == pytest.approx([1, 1], abs=1e-3)
     assert f.solve(x=1.0, y=1.5, a=2.0, wrt="x,y").x.tolist() == other.x.tolist()
@@ -482,14 +482,14 @@ def test_the_extension_of_a_solver_is_loaded_alone_and_once():
 def test_sparse_verdicts_are_those_of_dense_matrices(objective, conditions, verdict, monkeypatch):
     pytest.importorskip("pounce")
     import adcli.solvers.problem
-    import adcli.solvers.tensor_functions
+    import adcli.solvers.vector_function
     f = adcli.compile(NETWORK.replace("+=! (x(i) - 2)**2 + y(i)", objective))
     n = 30
     given = {"x": np.ones(n), "y": np.ones(n), "low": np.full(n, 0.5), "high": np.full(n, 1.5),
              "load": np.linspace(2.0, 3.0, n - 1)}
     found = []
     for most in (1000, 10):
-        for module in (minimize, adcli.solvers.problem, adcli.solvers.tensor_functions):
+        for module in (minimize, adcli.solvers.problem, adcli.solvers.vector_function):
             monkeypatch.setattr(module, "MOST_DENSE", most)
         found.append(f.minimize(given, wrt=["x", "y"], of="v", subject_to=conditions, solver="pounce"))
     assert all(re.fullmatch(verdict, each.verdict) for each in found), [each.message for each in found]

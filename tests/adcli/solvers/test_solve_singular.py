@@ -88,8 +88,8 @@ def test_rows_and_the_command_claim_no_more():
 
 
 def test_programs_too_long_to_be_written_out_have_the_rounding_of_their_inputs(monkeypatch):
-    from adcli.solvers import tensor_functions
-    monkeypatch.setattr(tensor_functions, "MOST_WRITTEN", 0)
+    from adcli.solvers import vector_function
+    monkeypatch.setattr(vector_function, "MOST_WRITTEN", 0)
     text = "input x(N), c\nr(i) = x(i)*x(i) - 2*x(i) + c\noutput r"
     assert solved(text, "c", x=[3.0, 0.5], c=1.0).verdict == "singular"
     assert solved(text, "c", x=[3.0, 0.5], c=0.75).x == pytest.approx([1.5, 0.5])

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import rosen_hess
 
 import adcli
-from adcli.solvers.tensor_functions import SparseMatrix
+from adcli.solvers.vector_function import SparseMatrix
 from adcli.task import entries
 
 X = np.array([0.3, 1.2, 0.0, 2.5])

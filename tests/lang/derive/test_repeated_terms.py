@@ -10,9 +10,8 @@ from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.lower.frontend import parse
 from session_seed import fixed, half
 
-from adcli.solvers import tensor_functions
-from adcli.solvers.functions import ScalarVectorFunction
-from adcli.solvers.tensor_functions import vector_function
+from adcli.solvers import scalar_function
+from adcli.solvers.scalar_function import ScalarVectorFunction, vector_function
 
 TERMS = ["100*(x{j} - x{i}**2)**2", "sin({r}*x{i})*x{j}", "-x{i}/(a + x{j}**2)", "(x{i} > {r} ? x{i}**2 : {r}*x{j})", "{r}*x{i}",
          "x{i}*x{i}"]
@@ -40,7 +39,7 @@ def test_terms_of_a_shape_are_one_statement(number: int, monkeypatch: pytest.Mon
     at = {UNKNOWNS: x, OTHERS: np.array([1.5]), **made.data}
     plain = ScalarVectorFunction(program, names, {"a": 1.5})
     np.testing.assert_allclose(evaluate(made.program, at, numpy_arithmetic())["y"], plain.fun(x) - [0.3, 0], rtol=1e-12)
-    monkeypatch.setattr(tensor_functions, "LONG", 1)
+    monkeypatch.setattr(scalar_function, "LONG", 1)
     f = vector_function(program, names, {"a": 2.5}, {}).elsewhere({"a": 1.5, **dict.fromkeys(names, 1.0)})
     dense = plain.hess(x, v)
     np.testing.assert_allclose(f.hess(x, v), dense, rtol=1e-9, atol=1e-9)

@@ -1,9 +1,14 @@
-"""The outputs of a program with tensors as one vector, and its sparse matrices at a point: native code, compiled when it is first
-called. `vector_function` chooses between it and that of scalars."""
+"""The outputs of a program as one vector, a function of some of its inputs as one vector, with its derivatives.
+
+The vector x holds the inputs one after another, tensors raveled in the order of memory; so does the vector of the outputs. The
+Jacobian is computed a row (reverse mode) or a column (forward mode) at a time, and products with the Hessian by forward over
+reverse mode, whatever its size; sparse matrices at a point, where many entries are zero by construction.
+"""
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self
@@ -13,54 +18,128 @@ import numpy as np
 from adcli.codegen.modules.direct_tensors import OftenCalled
 from adcli.codegen.rows.expand import expand
 from adcli.input.arrays import fitting
-from adcli.lang.derive.repeated_terms import OTHERS, UNKNOWNS, Repeated, repeated
+from adcli.input.constraints import require_unconstrained
+from adcli.lang.analyse.rounding import NEAR, Rounding
 from adcli.lang.evaluate.recording import length, unfolded
-from adcli.lang.ir import Program, has_tensors
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir import Atom, Param, Program, Result, Var, shape_of
+from adcli.lang.ir.build import Builder, Expr
+from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.ir.names import Names
+from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.operations.precision import PRECISIONS
 from adcli.lang.passes import pipeline
 from adcli.lang.sparsity.element_sparsity import computes_subscripts
-from adcli.numerics.linear import Vector
-from adcli.solvers.functions import MOST_DENSE, ScalarVectorFunction, VectorFunction, rounding_errors, weighted_sum
+from adcli.numerics.linear import MOST_DENSE, Components, Vector
 from adcli.task.derive import DerivedProgram, short
 from adcli.task.entries import EntryPlaces, StatementEntries
 from adcli.task.matrices import matrix_by_edges, output_shapes, read_by_colours, sparse_array
 from adcli.task.native import compiled, with_steps
 from adcli.task.replays import KeptCode, slot_of, words_of
+from adcli.task.request import Request
 from adcli.task.tasks import Task
 from adcli.task.verbs import MatrixKind
 
 MOST_WRITTEN = 100_000
-"""Operations up to which a program with tensors is written out for bounds of its rounding errors: about half a second."""
-LONG = 5000
-"""Operations of a program of numbers from which on it is looked at for terms that repeat."""
+"""Operations up to which a program is written out for bounds of its rounding errors: about half a second."""
 FEW = 10
 """Rows or columns up to which a matrix is dense."""
 
 
-def vector_function(program: Program, names: Sequence[str], fixed: Mapping[str, Any], start: Mapping[str, Any]) -> VectorFunction:
-    """The function for a program; the shapes of tensors are those that `start` has for them."""
-    if not has_tensors(program):
-        found = repeated(program, names) if len(program.equations) >= LONG else None
-        return ScalarVectorFunction(program, names, fixed) if found is None else RepeatedTerms(program, names, fixed, found)
-    return TensorVectorFunction(program, names, fixed, [np.shape(start[name]) for name in names])
+class VectorFunction(Components):
+    """Outputs as a function of the inputs in `names`, the others `fixed`, by sweeps, of which each program is compiled when it is
+    first called, in numbers of a precision, `fast` as --fast-math says.
 
-
-class TensorVectorFunction(VectorFunction):
-    """A program with tensors: sweeps, of which each program is compiled when it is first called."""
+    `shapes` are those of the inputs in `names`; n components of x, m of the outputs. A Jacobian is m × n, a Hessian, that of the
+    outputs' sum with weights v, is n × n; either is dense or a sparse array of SciPy.
+    """
 
     def __init__(self, program: Program, names: Sequence[str], fixed: Mapping[str, Any],
                  shapes: Sequence[tuple[int, ...]], precision: str = "double", fast: bool = False) -> None:
-        together = {name: np.ascontiguousarray(x) if isinstance(x, np.ndarray) and x.ndim else x for name, x in fixed.items()}
-        super().__init__(program, names, together, shapes)
-        self.precision, self.fast = precision, fast
+        Components.__init__(self, names, shapes)
+        self.program, self.precision, self.fast = program, precision, fast
+        self.fixed = {name: np.ascontiguousarray(x) if isinstance(x, np.ndarray) and x.ndim else x for name, x in fixed.items()}
         self.outputs = [r.name for r in program.results]
+        self.gradient = len(program.results) == 1 and not shape_of(program.results[0].atom)
+        self.forget()
+
+    def forget(self) -> None:
+        """Know no point. `known` has the outputs at the last one, `waiting` a Jacobian computed with them, and `followed` says
+        whether a Jacobian was asked for since outputs were last computed. Threads may share a function, so each is replaced
+        as a whole."""
         self.output_shapes: list[tuple[int, ...]] | None = None
+        self.known: dict[bytes, Vector] = {}
+        self.waiting: dict[bytes, Any] = {}
+        self.followed = False
 
     def elsewhere(self, point: Mapping[str, Any]) -> Self:
-        other = super().elsewhere(point)
-        other.output_shapes = None
+        """This function at the values and shapes that inputs have at another point; code that is there is used again."""
+        other = copy(self)
+        other.fixed = {name: point[name] for name in self.fixed}
+        Components.__init__(other, self.names, [np.shape(point[name]) for name in self.names])
+        other.forget()
+        other.__dict__.pop("components", None)
+        other.__dict__.pop("ranges", None)
         return other
+
+    @property
+    def request(self) -> Request:
+        """Derivatives of the outputs, as notes on a point speak of them."""
+        primal = self.program
+        return Request("grad", primal.source or Source("<text>", ""), [r.name for r in primal.results], self.names)
+
+    def start(self, point: Mapping[str, Any]) -> Vector:
+        """The vector of a point where a solver can begin. AdError where it is empty or not finite."""
+        x = self.pack(point)
+        if not self.n:
+            raise AdError(f"there is nothing to find: no element in {', '.join(self.names)}",
+                          help="give an array that is not empty")
+        if not np.isfinite(x).all():
+            i = int(np.flatnonzero(~np.isfinite(x))[0])
+            raise AdError(f"the start of {self.components[i]} is {float(x[i])!r}, which is not finite")
+        return x
+
+    def point(self, x: Vector) -> dict[str, Any]:
+        """Every input, in the program's order."""
+        every = {**self.fixed, **self.unpack(x)}
+        return {p.name: every[p.name] for p in self.program.params}
+
+    @cached_property
+    def ranges(self) -> tuple[Vector, Vector]:
+        """The ends of the declared range of each component."""
+        params = [self.program.param(name) for name in self.names]
+        for p in params:
+            require_unconstrained(p)
+        return self.repeated([p.ends[0] for p in params]), self.repeated([p.ends[1] for p in params])
+
+    def output_sizes(self, x: Vector) -> list[int]:
+        """The number of elements of each output."""
+        return [math.prod(shape) for shape in self.shapes_of_outputs(x)]
+
+    def fun(self, x: Vector) -> Vector:
+        """The outputs. A gradient that was asked for at the point before, too, is computed with them, and waits: it takes little
+        longer, which a Jacobian of many rows does not."""
+        key = x.tobytes()
+        found = self.known.get(key)
+        if found is None:
+            if self.followed and self.gradient:
+                found, jacobian = self.values_and_jacobian(x)
+                self.waiting = {key: jacobian}
+            else:
+                found = self.values(x)
+            self.known, self.followed = {key: found}, False
+        return found.copy()
+
+    def jac(self, x: Vector) -> Any:
+        """The Jacobian. The outputs are known with it."""
+        key = x.tobytes()
+        jacobian = self.waiting.pop(key, None)   # in one step, and once: it is the caller's now
+        if jacobian is None:
+            found, jacobian = self.values_and_jacobian(x)
+            self.known = {key: found}
+        self.followed = True
+        return jacobian
+
+    # ---------------------------------------------------------------- sweeps
 
     def code(self, program: Program) -> Any:
         return compiled(program, True, self.precision, self.fast)
@@ -81,7 +160,7 @@ class TensorVectorFunction(VectorFunction):
 
     @cached_property
     def watched(self) -> Task:
-        """The outputs with the status, from the cache where it has their code."""
+        """All outputs with the status, for what `status` says of a point, from the cache where it has their code."""
         worked = DerivedProgram(self.program, self.program, self.names)
         sizes = [p.name for p in self.program.params if p.var.integer and not p.var.shape]
         return Task(self.request, worked.signature, worked=worked, counts=sizes,
@@ -123,9 +202,11 @@ class TensorVectorFunction(VectorFunction):
         return self.output_shapes
 
     def rounding(self, x: Vector) -> Vector:
+        """Bounds of the rounding errors of the outputs at x, infinite where none is known."""
         return self.written_out(self.program, self.point(x), sum(self.output_sizes(x)))
 
     def gradient_rounding(self, x: Vector, v: Vector) -> Vector:
+        """Bounds of the rounding errors of the gradient of the outputs' sum with weights v."""
         program = pipeline.adjoint_program(self.program, self.names)
         cotangents, adjoints = self.seeds_and_results(program, self.program, self.outputs, self.names)
         at = {**self.point(x), **dict(zip(cotangents, self.weights(x, v), strict=True))}
@@ -139,6 +220,7 @@ class TensorVectorFunction(VectorFunction):
         return rounding_errors(expand(whole.program), whole.at)
 
     def values(self, x: Vector) -> Vector:
+        """The outputs."""
         found = self.value(self.point(x))
         self.output_shapes = [np.shape(found[name]) for name in self.outputs]
         return flat(found, self.outputs)
@@ -156,16 +238,18 @@ class TensorVectorFunction(VectorFunction):
         return flat(found, self.outputs), flat(found, results)
 
     def values_and_jacobian(self, x: Vector) -> tuple[Vector, Any]:
+        """The outputs and their Jacobian, of one computation."""
         m = sum(self.output_sizes(x))
-        if min(m, self.n) > FEW and (places := self.jacobian.sparse_places(point := self.point(x))):
+        if min(m, self.n) > FEW and (places := self.sparse_jacobian.sparse_places(point := self.point(x))):
             values = self.known.get(x.tobytes())
-            return self.values(x) if values is None else values, self.jacobian.by_rows(places, point)
+            return self.values(x) if values is None else values, self.sparse_jacobian.by_rows(places, point)
         by_rows = m <= self.n
         swept = [(self.vjp if by_rows else self.jvp)(x, direction) for direction in np.eye(min(m, self.n))]
         jacobian = np.array([found for _, found in swept]).reshape((m, self.n) if by_rows else (self.n, m))
         return swept[0][0] if swept else self.values(x), jacobian if by_rows else jacobian.T
 
     def hessp(self, x: Vector, v: Vector, direction: Vector) -> Vector:
+        """The Hessian times a direction."""
         code, cotangents, tangents, products = self.second
         seeds = dict(zip(cotangents, self.weights(x, v), strict=True))
         along = dict(zip(tangents, self.unpack(direction).values(), strict=True))
@@ -173,13 +257,14 @@ class TensorVectorFunction(VectorFunction):
 
     @property
     def has_matrices(self) -> bool:
+        """True if Jacobian and Hessian are matrices with fixed entries, dense or sparse."""
         if self.n <= MOST_DENSE:
             return True
-        return self.hessian.sparse_places(self.point(np.zeros(self.n))) is not None
+        return self.sparse_hessian.sparse_places(self.point(np.zeros(self.n))) is not None
 
     def hess(self, x: Vector, v: Vector) -> Any:
-        if self.n > FEW and (places := self.hessian.sparse_places(point := self.point(x))):
-            return self.hessian.by_rows(places, point, self.weights(x, v))
+        if self.n > FEW and (places := self.sparse_hessian.sparse_places(point := self.point(x))):
+            return self.sparse_hessian.by_rows(places, point, self.weights(x, v))
         if self.n > MOST_DENSE:
             from scipy.sparse.linalg import LinearOperator
             return LinearOperator((self.n, self.n), matvec=lambda d: self.hessp(x, v, np.ravel(d)), dtype=np.float64)
@@ -187,11 +272,11 @@ class TensorVectorFunction(VectorFunction):
         return (full + full.T) / 2
 
     @cached_property
-    def jacobian(self) -> SparseMatrix:
+    def sparse_jacobian(self) -> SparseMatrix:
         return SparseMatrix(self.program, "jacobian", self.names, self.precision, self.fast)
 
     @cached_property
-    def hessian(self) -> SparseMatrix:
+    def sparse_hessian(self) -> SparseMatrix:
         return SparseMatrix(self.program, "hessian", self.names, self.precision, self.fast)
 
     def weights(self, x: Vector, v: Vector) -> list[Any]:
@@ -200,36 +285,38 @@ class TensorVectorFunction(VectorFunction):
         return [part.reshape(s) if s else float(part[0]) for part, s in zip(parts, self.shapes_of_outputs(x), strict=True)]
 
 
-class RepeatedTerms(ScalarVectorFunction):
-    """A long program of numbers whose outputs are sums of terms of few shapes: derivatives are those of statements over these."""
-
-    def __init__(self, program: Program, names: Sequence[str], fixed: Mapping[str, float], made: Repeated) -> None:
-        super().__init__(program, names, fixed)
-        self.others, self.data = made.others, {name: np.array(x) for name, x in made.data.items()}
-        self.terms = TensorVectorFunction(made.program, [UNKNOWNS], self.constants(), [(self.n,)])
-
-    def constants(self) -> dict[str, Any]:
-        """The inputs of the statements beside the unknowns."""
-        return {OTHERS: np.array([self.fixed[name] for name in self.others], np.float64), **self.data}
-
-    def elsewhere(self, point: Mapping[str, Any]) -> Self:
-        other = super().elsewhere(point)
-        other.terms = self.terms.elsewhere({**other.constants(), UNKNOWNS: np.zeros(self.n)})
-        return other
-
-    def values_and_jacobian(self, x: Vector) -> tuple[Vector, Any]:
-        return self.values(x), self.terms.values_and_jacobian(x)[1]
-
-    def hess(self, x: Vector, v: Vector) -> Any:
-        return self.terms.hess(x, v)
-
-    def hessp(self, x: Vector, v: Vector, direction: Vector) -> Vector:
-        return self.terms.hessp(x, v, direction)
-
-
 def flat(found: Mapping[str, Any], names: Sequence[str]) -> Vector:
     """Results one after another."""
     return np.concatenate([np.ravel(found[name]) for name in names]) if names else np.zeros(0)
+
+
+def rounding_errors(machine: Program, at: Mapping[str, float]) -> Vector:
+    """Bounds of the rounding errors of the outputs, near a point, of a program in operations of a machine."""
+    found = Rounding(machine, at, NEAR)
+    return np.array([found.of(r.atom)[1] for r in machine.results])
+
+
+def weighted_sum(program: Program) -> tuple[Program, list[str]]:
+    """The sum of the outputs, each times a further input, and the names of these inputs."""
+    names, b = Names.of(program), Builder()
+    b.equations.extend(program.equations)
+    weights = [Param(Var(n := names.fresh(f"weight_{r.name}"), shape=shape_of(r.atom)), n) for r in program.results]
+    total: Expr | None = None
+    for r, w in zip(program.results, weights, strict=True):
+        term = weighted(b, r.atom, w.var)
+        total = term if total is None else total + term
+    assert total is not None, "there is an output"
+    result = Result(names.fresh("total"), total.atom)
+    return Program((*program.params, *weights), tuple(b.equations), (result,), program.source), [w.name for w in weights]
+
+
+def weighted(b: Builder, value: Atom, weight: Var) -> Expr:
+    """The sum of the elements of a value, each times its weight."""
+    if not weight.shape:
+        return b.expr(value) * b.expr(weight)
+    from adcli.lang.operations.elementwise import computed, every_element
+    ranges, here = every_element(weight.shape)
+    return computed(b, Comprehension(ranges=ranges, reduction="+"), lambda x, w: x * w, [(value, here), (weight, here)])
 
 
 # ---------------------------------------------------------------- sparse matrices
@@ -241,7 +328,7 @@ class SparseMatrix:
     def __init__(self, program: Program, kind: MatrixKind, names: Sequence[str], precision: str = "double",
                  fast: bool = False) -> None:
         self.program, self.kind, self.names, self.precision, self.fast = program, kind, list(names), precision, fast
-        self.vector: TensorVectorFunction | None = None
+        self.vector: VectorFunction | None = None
         self.known: tuple[object, EntryPlaces] = (), EntryPlaces((0, 0), np.zeros(0), np.zeros(0), None)
         self.keeps = not computes_subscripts(program)
 
@@ -282,7 +369,7 @@ class SparseMatrix:
         if self.vector is None:
             fixed = {p.name: point[p.name] for p in self.program.params if p.name not in self.names}
             shapes = [np.shape(point[name]) for name in self.names]
-            self.vector = TensorVectorFunction(self.program, self.names, fixed, shapes, self.precision, self.fast)
+            self.vector = VectorFunction(self.program, self.names, fixed, shapes, self.precision, self.fast)
         f = self.vector = self.vector.elsewhere(point)
         reading, order = places.source
         x, v = f.pack(point), np.concatenate([np.ravel(w) for w in weights])
