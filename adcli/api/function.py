@@ -6,6 +6,7 @@ where it arrives.
 from __future__ import annotations
 
 import contextlib
+import copyreg
 import functools
 import os
 import sys
@@ -17,8 +18,9 @@ from adcli.api.methods import Batching, Inspection, MatrixColumns, Origin, Solvi
 from adcli.api.words import OneOrMore, in_order, names, one_of, says_python, together, truth, word
 from adcli.codegen.machine.kernel import COMPILING, Kernel, run
 from adcli.input.points import complete
-from adcli.lang.ir import LEVELS, Atom, Lit, Program, Values, has_tensors, substitute
+from adcli.lang.ir import LEVELS, Atom, Lit, Primitive, Program, Values, has_tensors, substitute
 from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.precision import PRECISIONS
 from adcli.task.derive import DerivedProgram, ShortProgram, chosen, derived
 from adcli.task.derive import short as short_program
@@ -374,6 +376,13 @@ class Function(Inspection, Solving, Batching):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Function, (self._program, self._matrix, self._origin, self._precision, self._fast)
+
+
+def _row(name: str) -> Primitive:
+    return TABLE[name]
+
+
+copyreg.pickle(Primitive, lambda row: (_row, (row.name,)))   # what is derived from a row is pickled whole
 
 
 def _with_levels(program: Program, origin: Origin) -> Program:

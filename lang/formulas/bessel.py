@@ -65,7 +65,8 @@ def k_moment(m: int, n: int, saddle: Saddle, of: str, start: Any, above: Any) ->
     angle = op.asinh((reach + saddle.width_below()) / FLAT)
     gap = x * (x / (saddle.root + order))
 
-    def term(y: Any, weight: Any, angle: Any, reach: Any, top: Any, order: Any, gap: Any, start: Any, above: Any, u: Any) -> Any:
+    def term(y: Any, weight: Any, *given: Any) -> Any:
+        angle, reach, top, order, gap, start, above, u = given
         v = reach - FLAT * op.sinh(angle * y)
         half = op.sinh(v / 2)
         right, left = (op.pown(v + start, m), op.pown(v + (2 * top - start), m) * (-1.0) ** m) if m else (1.0, 1.0)

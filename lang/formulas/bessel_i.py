@@ -74,13 +74,13 @@ class BesselContour:
                     found[i][j] = found[i][j] + less * self.op.pown(ratio, k - j) * value
         return found
 
-    def moment(self, name: str, m: int, n: int, start: Any, above: Any, near: list[list[Any]], far: bool = True) -> Any:
-        """Of (t₀ − t − start)**m·F, where F is a sum with the factors `near`, or beyond NEAR with `far`
-        (cosh(t) − cosh(t₀) + above/x)ⁿ, times min(x, 1)ⁿ."""
+    def moment(self, name: str, m: int, n: int, start: Any, above: Any, near: list[list[Any]]) -> Any:
+        """Of (t₀ − t − start)**m·F, where F is a sum with the factors `near`, or beyond NEAR, unless it is the plain
+        function, (cosh(t) − cosh(t₀) + above/x)ⁿ, times min(x, 1)ⁿ."""
         op, counts = self.op, [len(row) for row in near]
 
-        def term(y: Any, width: Any, rising: Any, x: Any, fallen: Any, nu: Any, order: Any, start: Any, unit: Any,
-                 above: Any, *factors: Any) -> Any:
+        def term(y: Any, *given: Any) -> Any:
+            width, rising, x, fallen, nu, order, start, unit, above, *factors = given
             u = width * y
             v = u * u
             w, falling = 1 + v, x * fallen / 2
@@ -91,15 +91,15 @@ class BesselContour:
             density = times((size * op.cos(angle), size * op.sin(angle)), (1.0, -u))
             by_order = powers((-(start + logarithm[0]), -logarithm[1]), m)
             step = powers((unit * fallen * (1 - v) / (w * w), -2 * unit * fallen * u / (w * w)), n)
-            given, total = iter(factors), (nu * 0.0, nu * 0.0)
+            left, total = iter(factors), (nu * 0.0, nu * 0.0)
             for i, count in enumerate(counts):
                 inner = (nu * 0.0, nu * 0.0)
                 for j in range(count):
-                    factor = next(given)
+                    factor = next(left)
                     inner = inner[0] + factor * step[j][0], inner[1] + factor * step[j][1]
                 inner = times(by_order[m - i], inner)
                 total = total[0] + math.comb(m, i) * inner[0], total[1] + math.comb(m, i) * inner[1]
-            if n and far:
+            if n and name != "plain":
                 beyond = times(by_order[m], powers(((above + real) / x * unit, imaginary / x * unit), n)[n])
                 total = op.select(x < NEAR, total[0], beyond[0]), op.select(x < NEAR, total[1], beyond[1])
             return times(density, total)[0]
@@ -126,7 +126,7 @@ def i(scaled: bool, m: int, n: int, nu: Any, x: Any, op: Any) -> Any:
     """I, m times by ν and n times by x; `scaled`, of exp(−x)·I."""
     along = BesselContour(*in_domain(nu, x, op), op)
     factors = along.by_argument(m, n, scaled)
-    moment = along.moment("scaled" if scaled else "plain", m, n, along.saddle.top, along.rest, factors, scaled)
+    moment = along.moment("scaled" if scaled else "plain", m, n, along.saddle.top, along.rest, factors)
     size = along.saddle.exponential(scaled, along.nu, -1)
     far = 0.0 if scaled else math.nan if m else math.inf
     return with_ends(n, op.select(size == 0, 0, size * moment), at_0(scaled, m, n, nu, op), far, nu, x, op)

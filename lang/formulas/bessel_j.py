@@ -66,17 +66,18 @@ class HankelContour:
         sine, cosine = select(self.beyond, 0, a * d - b * c), select(self.beyond, 1, b * d + a * c)
         factors = (-cosine, sine) if second else (sine, cosine)
         length = op.max(self.beta, op.min((self.alpha + self.left) / 8, RISE))
-        total = self.side(-1, m, n, factors, self.beta, self.left, self.left + self.below, length) \
-            + self.side(1, m, n, factors, math.pi - self.beta, self.right, self.right, self.nu * 0.0 + RISE)
+        total = self.side(-1, m, n, factors, (self.beta, self.left, self.left + self.below, length)) \
+            + self.side(1, m, n, factors, (math.pi - self.beta, self.right, self.right, self.nu * 0.0 + RISE))
         return select(self.beyond, self.saddle.exponential(True, self.nu), 1) * total * (FLAT / math.pi)
 
-    def side(self, sign: int, m: int, n: int, factors: Complex, height: Any, end: Any, span: Any, length: Any) -> Any:
-        """The part left or right of iβ, or of 0, that loses its height over that of its end in about a length."""
-        op = self.op
+    def side(self, sign: int, m: int, n: int, factors: Complex, path: tuple[Any, Any, Any, Any]) -> Any:
+        """The part left or right of iβ, or of 0, that loses its height over that of its end in about a length: its height, its
+        end, its span and that length."""
+        op, (height, end, span, length) = self.op, path
         late, angle = op.pow(self.x, -1 / length), op.asinh(span / FLAT)
 
-        def term(y: Any, weight: Any, nu: Any, x: Any, alpha: Any, gap: Any, real: Any, imaginary: Any, unit: Any, end: Any,
-                 angle: Any, height: Any, length: Any, late: Any, a: Any, b: Any) -> Any:
+        def term(y: Any, weight: Any, *given: Any) -> Any:
+            nu, x, alpha, gap, real, imaginary, unit, end, angle, height, length, late, a, b = given
             r = end - FLAT * op.sinh(angle * y)
             falling = op.exp(-r / length)
             fade = 1 + late * falling

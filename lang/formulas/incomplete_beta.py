@@ -91,6 +91,7 @@ class BetaKernel:
     """D, with the derivatives of its logarithm by a and b."""
 
     def __init__(self, m: int, k: int, a: Any, b: Any, place: BetaArgument, op: Any) -> None:
+        self.m, self.k, self.a, self.b, self.place, self.op = m, k, a, b, place, op
         s = a + b
         of_a = GammaDensity(0, a, s * place.x, op, difference=place.beyond)
         of_b = GammaDensity(0, b, s * place.y, op, difference=-place.beyond)
@@ -106,19 +107,22 @@ class BetaKernel:
                 self.logarithm[i, j] = (place.log_x if i else place.log_y) + self.logarithm[i, j]
         self.jet = exponential_jet(m, k, self.logarithm)
 
+    def share(self, of_b: Any) -> Jet:
+        """b/(a + b), or unless it is `of_b` a/(a + b)."""
+        s, side = self.a + self.b, self.op.select(of_b, 1, -1)
+        p, q = self.a / s, self.b / s
+        found: Jet = {(0, 0): self.op.select(of_b, q, p)}
+        for n in range(1, self.m + self.k + 1):
+            p, q = p / s, q / s
+            for i in range(max(0, n - self.k), min(self.m, n) + 1):
+                factor = -(-1.0) ** n * math.factorial(i) * math.factorial(n - i)
+                terms = [math.comb(n - 1, i) * factor * p] * (i < n) + [-math.comb(n - 1, max(i - 1, 0)) * factor * q] * (i > 0)
+                found[i, n - i] = side * sum(terms[1:], terms[0])
+        return found
 
-def share(m: int, k: int, a: Any, b: Any, of_b: Any, op: Any) -> Jet:
-    """b/(a + b), or unless it is `of_b` a/(a + b)."""
-    s, side = a + b, op.select(of_b, 1, -1)
-    p, q = a / s, b / s
-    found: Jet = {(0, 0): op.select(of_b, q, p)}
-    for n in range(1, m + k + 1):
-        p, q = p / s, q / s
-        for i in range(max(0, n - k), min(m, n) + 1):
-            factor = -(-1.0) ** n * math.factorial(i) * math.factorial(n - i)
-            terms = [math.comb(n - 1, i) * factor * p] * (i < n) + [-math.comb(n - 1, max(i - 1, 0)) * factor * q] * (i > 0)
-            found[i, n - i] = side * sum(terms[1:], terms[0])
-    return found
+    def log_odds_density(self) -> Jet:
+        """The density of log odds over D."""
+        return times(self.jet, times({(0, 0): self.a, (1, 0): 1.0}, self.share(self.a >= 0)))
 
 
 def tail(upper: bool, m: int, k: int, a: Any, b: Any, place: BetaArgument, op: Any) -> Any:
@@ -139,7 +143,7 @@ def tail(upper: bool, m: int, k: int, a: Any, b: Any, place: BetaArgument, op: A
     sum_of = op.table_sum(f"beta_tail_{m}_{k}", gauss_legendre(NODES), beta_term(m, k, keys, op), start, angle, centre,
                           op.select(below, -1, 1), slope, a, b, x, y, *kernel.logarithm.values(),
                           cancels="incomplete beta functions")
-    edge = times(kernel.jet, share(m, k, a, b, below, op))[m, k]
+    edge = times(kernel.jet, kernel.share(below))[m, k]
     mass = FLAT * angle * near * sum_of
     found = op.select(kernel.value == 0, 0, kernel.value * (edge + mass))
     if m + k:
@@ -167,8 +171,8 @@ def summed_width(slope: Any, curvature: Any, flat: Any, shape: Any, op: Any) -> 
 
 def beta_term(m: int, k: int, keys: list[tuple[int, int]], op: Any) -> Callable[..., Any]:
     """The integrand at a node, over D and the place, where `keys` say which derivatives of log(D) follow."""
-    def term(node: Any, weight: Any, start: Any, angle: Any, centre: Any, side: Any, slope: Any, a: Any, b: Any, x: Any, y: Any,
-             *logarithm: Any) -> Any:
+    def term(node: Any, weight: Any, *given: Any) -> Any:
+        start, angle, centre, side, slope, a, b, x, y, *logarithm = given
         turn = start + angle * node
         r = centre + FLAT * op.sinh(turn)
         lesser, sign = op.min(x, y), op.select(x <= y, side, -side)
@@ -179,16 +183,12 @@ def beta_term(m: int, k: int, keys: list[tuple[int, int]], op: Any) -> Callable[
             far, r * (1 - lesser) + op.log(lesser + (1 - lesser) * op.exp(-r)),
             logarithm_beyond_linear(inside, op) + lesser * exponential_beyond_linear(op.select(far, 0, sign * r), op))
         slopes = dict(zip(keys, logarithm, strict=True))
-        factor = moment(m, k, a, b, side < 0, slopes, y * (side * r) - curved, -x * (side * r) - curved, op)
+        below, more = side < 0, {(1, 0): y * (side * r) - curved, (0, 1): -x * (side * r) - curved}   # of log(x), log(1 − x)
+        jet = exponential_jet(m, k, {key: value + more[key] if key in more else value for key, value in slopes.items()})
+        by_b, by_a = b * jet[m, k] + (k * jet[m, k - 1] if k else 0), a * jet[m, k] + (m * jet[m - 1, k] if m else 0)
+        factor = op.select(below, by_b, by_a)
         return weight * op.cosh(turn) * op.exp(-slope * r - (a + b + 1) * curved) * factor
     return term
-
-
-def moment(m: int, k: int, a: Any, b: Any, below: Any, logarithm: Jet, more_x: Any, more_y: Any, op: Any) -> Any:
-    """The factor of the integrand, where the logarithms of x and of 1 − x are `more` by these."""
-    more = {(1, 0): more_x, (0, 1): more_y}
-    jet = exponential_jet(m, k, {key: value + more[key] if key in more else value for key, value in logarithm.items()})
-    return op.select(below, b * jet[m, k] + (k * jet[m, k - 1] if k else 0), a * jet[m, k] + (m * jet[m - 1, k] if m else 0))
 
 
 Polynomial = dict[tuple[int, int, int, int], int]
@@ -221,12 +221,12 @@ def derived_density(step: int, m: int, k: int, n: int, a: Any, b: Any, place: Be
     x, y = place.x, place.y
     kernel = BetaKernel(m, k, a, b, place, op)
     value = kernel.value / x / y if step else kernel.value
-    value = value * density_over_kernel(step, m, k, n, a, b, place, kernel.jet, op)
+    value = value * density_over_kernel(step, n, kernel)
     if step:
         for _ in range(n):
             value = value / x / y
         if n:
-            value = op.select((a >= n + 1) & (b >= n + 1), value, lesser_shapes(m, k, n, a, b, kernel, place, op))
+            value = op.select((a >= n + 1) & (b >= n + 1), value, lesser_shapes(n, kernel))
     value = op.select(kernel.value > 0, value, 0)
     if step:
         first, last = density_at_0(m, k, n, a, b, op), (-1.0) ** n * density_at_0(k, m, n, b, a, op)
@@ -234,16 +234,11 @@ def derived_density(step: int, m: int, k: int, n: int, a: Any, b: Any, place: Be
     return op.select(inside(a, b, place, op), value, math.nan)
 
 
-def log_odds_density(m: int, k: int, a: Any, b: Any, jet: Jet, op: Any) -> Jet:
-    """The density of log odds over D."""
-    return times(jet, times({(0, 0): a, (1, 0): 1.0}, share(m, k, a, b, a >= 0, op)))
-
-
-def density_over_kernel(step: int, m: int, k: int, n: int, a: Any, b: Any, place: BetaArgument, jet: Jet, op: Any) -> Any:
-    """The derivative of a density over D, or of that of x over D/(x(1 − x))ⁿ⁺¹, where `jet` has the derivatives of D over D."""
-    x, y = place.x, place.y
-    c: Jet = {(0, 0): step * (x - y) - place.beyond, (1, 0): y, (0, 1): -x}
-    s: Jet = {(0, 0): a + b - 2 * step, (1, 0): 1.0, (0, 1): 1.0}
+def density_over_kernel(step: int, n: int, kernel: BetaKernel) -> Any:
+    """The derivative of a density over D, or of that of x over D/(x(1 − x))ⁿ⁺¹."""
+    m, k, x, y, op = kernel.m, kernel.k, kernel.place.x, kernel.place.y, kernel.op
+    c: Jet = {(0, 0): step * (x - y) - kernel.place.beyond, (1, 0): y, (0, 1): -x}
+    s: Jet = {(0, 0): kernel.a + kernel.b - 2 * step, (1, 0): 1.0, (0, 1): 1.0}
     total: Jet = {(0, 0): x * 0.0}
     for (i, j, h, o), factor in sorted(density_polynomial(n, step).items()):
         term: Jet = {(0, 0): factor * op.pown(x * y, h) * op.pown(y - x, j)}
@@ -251,14 +246,15 @@ def density_over_kernel(step: int, m: int, k: int, n: int, a: Any, b: Any, place
             term = up_to(m, k, times(term, each))
         for key, value in term.items():
             total[key] = total[key] + value if key in total else value
-    return times(log_odds_density(m, k, a, b, jet, op), total)[m, k]
+    return times(kernel.log_odds_density(), total)[m, k]
 
 
-def lesser_shapes(m: int, k: int, n: int, a: Any, b: Any, kernel: BetaKernel, place: BetaArgument, op: Any) -> Any:
+def lesser_shapes(n: int, kernel: BetaKernel) -> Any:
     """The derivative of the density of x as a sum whose terms vanish where a or b is a whole number up to n."""
-    total, front = 0.0, log_odds_density(m, k, a, b, kernel.jet, op)
+    m, k, place, op = kernel.m, kernel.k, kernel.place, kernel.op
+    total, front = 0.0, kernel.log_odds_density()
     for j in range(n + 1):
-        factors = up_to(m, k, times(products(range(-j, 0), a, (1, 0)), products(range(j - n, 0), b, (0, 1))))
+        factors = up_to(m, k, times(products(range(-j, 0), kernel.a, (1, 0)), products(range(j - n, 0), kernel.b, (0, 1))))
         factor = times(front, factors)[m, k]
         term = op.select(factor == 0, 0, factor * kernel.value / op.pown(place.x, j + 1)) / op.pown(place.y, n - j + 1)
         total = total + (-1.0) ** (n - j) * math.comb(n, j) * term

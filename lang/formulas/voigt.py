@@ -39,7 +39,7 @@ def voigt(by_x: int, by_gamma: int, x: Any, sigma: Any, gamma: Any, op: Any) -> 
     at, height = op.select(narrow, DEAD, x / unit), op.select(unit == 0, math.inf, gamma / unit)
     apart = op.select((height < CLOSE) & (op.abs(at) < CENTRE), APART, 0)
     place = at / STEP
-    total = trapezoids(n, part, x / scale, unit / scale, gamma / scale, (place - op.floor(place) - 0.5) * STEP, apart, op)
+    total = trapezoids(n, part, (x / scale, unit / scale, gamma / scale, (place - op.floor(place) - 0.5) * STEP, apart), op)
     residue = op.select(narrow | (height > math.pi / STEP), 0, pole(n, part, at, op.min(height, math.pi / STEP), apart, op))
     for _ in range(n + 1):
         total, residue = total / scale, residue / unit
@@ -47,8 +47,8 @@ def voigt(by_x: int, by_gamma: int, x: Any, sigma: Any, gamma: Any, op: Any) -> 
     return op.select(sane, op.select(finite, -value if by_gamma % 4 in (1, 2) else value, 0), math.nan)
 
 
-def trapezoids(n: int, part: int, x: Any, unit: Any, gamma: Any, shift: Any, apart: Any, op: Any) -> Any:
-    """The trapezoidal sum for the n-th derivative of F, its real (0) or imaginary (1) part."""
+def trapezoids(n: int, part: int, given: tuple[Any, ...], op: Any) -> Any:
+    """The trapezoidal sum for the n-th derivative of F, its real (0) or imaginary (1) part, `given` what a term has."""
     def term(node: Any, x: Any, unit: Any, gamma: Any, shift: Any, apart: Any) -> Any:
         t = node + shift
         u, above, angle = x - unit * t, apart * unit, 2 * apart * t
@@ -61,8 +61,8 @@ def trapezoids(n: int, part: int, x: Any, unit: Any, gamma: Any, shift: Any, apa
         return op.exp(apart * apart - t * t) * (op.cos(angle) * found[0] - op.sin(angle) * found[1])
     count = round(REACH / STEP)
     nodes = [(k * STEP,) for k in range(-count, count + 1)]
-    total = op.table_sum(f"voigt_{n}_{part}", nodes, term, x, unit, gamma, shift, apart, cancels="voigt")
-    return total * (0.5 if part else gamma) * ((-1.0) ** n * math.factorial(n) * STEP / math.pi ** 1.5)
+    total = op.table_sum(f"voigt_{n}_{part}", nodes, term, *given, cancels="voigt")
+    return total * (0.5 if part else given[2]) * ((-1.0) ** n * math.factorial(n) * STEP / math.pi ** 1.5)
 
 
 def pole(n: int, part: int, x: Any, y: Any, apart: Any, op: Any) -> Any:

@@ -165,13 +165,6 @@ class Primitive:
     def __repr__(self) -> str:
         return f"<{self.name}>"
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        """A row is pickled by its name, what is derived from it whole."""
-        if type(self) is not Primitive:
-            return object.__reduce_ex__(self, protocol)
-        from adcli.lang.ir.primitives import row_named
-        return row_named, (self.name,)
-
 
 @record
 class ManyArguments:

@@ -90,10 +90,6 @@ class Source:
     origin: SourceOrigin | None = field(default=None, compare=False, repr=False)
     _starts: list[int] = field(default_factory=list, compare=False, repr=False)
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """The text is sent without the one that it was made of."""
-        return Source, (self.name, self.text, self.definition, self.exact_order, self.checkpoint, self.equations)
-
     def shown(self, span: Span, element: str = "") -> tuple[Source, Span]:
         """The text that the user wrote, and the part of it that a part of this text came from."""
         return self.origin.shown(self.text, span, element) if self.origin else (self, span)

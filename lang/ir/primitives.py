@@ -102,11 +102,6 @@ def row(name: str, signature: str, *maps: Callable[..., Any] | None, **columns: 
     return lambda *args: apply(primitive, *args)
 
 
-def row_named(name: str) -> Primitive:
-    """The row that a pickle names."""
-    return TABLE[name]
-
-
 def at(level: int, condition: Callable[..., Any], **marks: Any) -> Status:
     return Status(level, condition, **marks)
 

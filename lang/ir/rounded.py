@@ -25,13 +25,10 @@ class Rounded(float):
     meaning: tuple[Any, ...]
     size: int
 
-    def __new__(cls, value: float, meaning: tuple[Any, ...], size: int = 1) -> Rounded:
+    def __new__(cls, value: float, meaning: tuple[Any, ...] = (), size: int = 1) -> Rounded:
         self = super().__new__(cls, value)
         self.meaning, self.size = meaning, size
         return self
-
-    def __getnewargs__(self) -> tuple[Any, ...]:
-        return float(self), self.meaning, self.size
 
     def __neg__(self) -> Rounded:
         return Rounded(-float(self), ("neg", self.meaning), self.size + 1)
@@ -43,13 +40,10 @@ class Named(float):
     __slots__ = ("name",)
     name: str
 
-    def __new__(cls, value: float, name: str) -> Named:
+    def __new__(cls, value: float, name: str = "") -> Named:
         self = super().__new__(cls, value)
         self.name = name
         return self
-
-    def __getnewargs__(self) -> tuple[Any, ...]:
-        return float(self), self.name
 
     def __repr__(self) -> str:
         return self.name
