@@ -6,7 +6,7 @@ moved by LLVM afterwards. Integer expressions, addresses and elements are rememb
 """
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Modulo, Product
@@ -91,19 +91,21 @@ class FunctionWriter:
         frame = self.frames[level]
         return level == len(self.frames) - 1 and self.label == (frame.end or frame.label)
 
-    def either(self, kind: str, values: Sequence[str], holds: str, instead: Sequence[str]) -> list[str]:
-        """Values of a type at the beginning of the innermost frame; where something does not hold, those of the instructions
-        `instead`. The text must still be `at_beginning`."""
+    def either(self, kind: str, values: Sequence[str], holds: str, instead: Callable[[], Sequence[str]]) -> list[str]:
+        """Values of a type at the beginning of the innermost frame; where something does not hold, those that `instead` writes.
+        The text must still be `at_beginning`."""
         self.count += 1
-        frame, other, end = self.frames[-1], f"instead.{self.count}", f"either.{self.count}"
-        pairs = [(x, self.fresh()) for x in values]
-        frame.head += [f"  br i1 {holds}, label %{end}, label %{other}", f"{other}:",
-                       *(f"  {y} = {right}" for (_, y), right in zip(pairs, instead, strict=True)),
-                       f"  br label %{end}", f"{end}:"]
+        frame, before, other, end = self.frames[-1], self.label, f"instead.{self.count}", f"either.{self.count}"
+        known = dict(frame.known)
+        frame.head += [f"  br i1 {holds}, label %{end}, label %{other}", f"{other}:"]
+        frame.end = self.label = other
+        pairs = [*zip(values, instead(), strict=True)]
+        frame.head += [f"  br label %{end}", f"{end}:"]
         found = [self.fresh() for _ in values]
-        frame.head += [f"  {z} = phi {kind} [ {x}, %{self.label} ], [ {y}, %{other} ]"
+        frame.head += [f"  {z} = phi {kind} [ {x}, %{before} ], [ {y}, %{self.label} ]"
                        for z, (x, y) in zip(found, pairs, strict=True)]
         frame.end = self.label = end
+        frame.known = known
         return found
 
     def block(self, label: str, *chunks: list[str]) -> None:

@@ -3,6 +3,9 @@
 A value that does not change along the vectorised index is a scalar, one that does is a register for each block; one that does not
 change along the tile's index is computed once for all its rows. Each goes to the outermost loop that knows its operands.
 
+Functions of a library that only one arm of a choice needs, as each formula of a function that has one for every range, are called
+where some number takes that arm.
+
 Divisions of doubles by what stays the same while a body is done again, as products with the bits of division.
 
 A processor with AVX-512 divides eight doubles in 16 cycles, and multiplies or adds 32 in these. Where y has been known for longer
@@ -29,7 +32,7 @@ from typing import TYPE_CHECKING
 from adcli.codegen.loops.copies import Copies
 from adcli.codegen.rows.instructions import Instructions, vector
 from adcli.codegen.schedules.schedule import STILL, STRIDED, IndexPower, indices, movement
-from adcli.lang.ir import Atom, Equation, Lit, Var
+from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.affine import Affine, affine, slope, substituted
 from adcli.lang.ir.primitives import INDEX_POWER, TABLE
 from adcli.lang.operations.comprehension import BodySource, Read
@@ -56,6 +59,7 @@ class BodyWriter:
     def __init__(self, function: Copies, rows: int, blocks: int) -> None:
         self.at, self.rows, self.blocks = function, rows, blocks
         self.values: dict[Atom, BodyValue] = {}
+        self.arms = arms(function.op.body) if function.lanes > 1 else {}
         self.carried = {power.result: power for power in function.schedule.powers if power.along is not None}
 
     def write(self, fused: Equation | None) -> None:
@@ -77,8 +81,35 @@ class BodyWriter:
                 later.append(e)
             else:
                 self.values[e.outs[0]] = self.equation(e)
-        for e in later:
+        self.in_turn([e for e in later if not any(e in own for own in self.arms.values())])
+
+    def in_turn(self, equations: Sequence[Equation]) -> None:
+        """Equations, choices after what only their arms need."""
+        for e in equations:
+            for k in (1, 2) if e.op is SELECT else ():
+                if own := [x for x in self.arms.get((e, k), ()) if x.outs[0] not in self.values]:
+                    self.write_arm(e.args[0], e.args[k], k == 1, own)
             self.values[e.outs[0]] = self.equation(e)
+
+    def write_arm(self, c: Atom, value: Atom, holds: bool, own: Sequence[Equation]) -> None:
+        """Equations for a value that is chosen where a condition holds, or where it does not: skipped if it is nowhere chosen."""
+        at, level, truth = self.at, len(self.at.frames) - 1, self.at.vectors.truth
+        if not at.at_beginning(level):
+            self.in_turn(own)
+            return
+        places, some = [(t, u) for t in range(self.rows) for u in range(self.blocks)], ""
+        for here in places:
+            one = self.operand(c, *here, True)
+            some = at.place(level, f"{'or' if holds else 'and'} {truth} {some}, {one}") if some else one
+        lanes = at.place(level, f"bitcast {truth} {some} to i{at.lanes}")
+        nowhere = at.place(level, f"icmp eq i{at.lanes} {lanes}, {0 if holds else -1}")
+
+        def written() -> list[str]:
+            self.in_turn(own)
+            return [self.operand(value, *here, True) for here in places]
+
+        made = at.either(at.real, ["poison"] * len(places), nowhere, written)
+        self.values[value] = BodyValue([made[k:k + self.blocks] for k in range(0, len(made), self.blocks)], True, True, level)
 
     def result(self, t: int, u: int) -> str:
         return self.operand(self.at.op.body.results[0].atom, t, u, self.at.lanes > 1)
@@ -241,6 +272,35 @@ class BodyWriter:
         return self.at.place(level, f"sitofp {of} {got} to {to}", ("number", got))
 
 
+# ---------------------------------------------------------------- arms of choices
+
+SELECT = TABLE["select"]
+Arm = tuple[Equation, int]
+"""A choice, and which of its operands is meant."""
+
+
+def arms(body: Program) -> dict[Arm, list[Equation]]:
+    """The equations that only an arm needs, of arms that take functions of a library."""
+    users: dict[Atom, set[Arm | None]] = {r.atom: {None} for r in body.results}
+    owners, long = dict[Equation, Arm](), set[Arm]()
+    for e in reversed(body.equations):
+        mine, *others = users.get(e.outs[0], {None})
+        if mine is not None and not others:
+            owners[e] = mine
+            if not e.op.llvm:
+                long.add(mine)
+        for k, a in enumerate(e.args):
+            users.setdefault(a, set()).add((e, k) if e.op is SELECT and k else owners.get(e))
+    found = dict[Arm, list[Equation]]()
+    for e in body.equations:
+        arm = owners.get(e)
+        while arm is not None and arm not in long:   # a part of the arm around it
+            arm = owners.get(arm[0])
+        if arm is not None:
+            found.setdefault(arm, []).append(e)
+    return found
+
+
 # ---------------------------------------------------------------- quotients
 
 LARGEST_DIVISOR = 2.0 ** 200
@@ -285,4 +345,4 @@ def quotients(at: Addresses, level: int, divisions: Sequence[tuple[str, str, str
         every = put(f"and {whole} {every}, {within}") if every else within
     differ = put(f"icmp ne {whole} {put(f'and {whole} {every}, splat ({on.bits} {1 << 62})')}, zeroinitializer")
     all_lanes = put(f"icmp eq i{lanes} {put(f'bitcast {on.truth} {differ} to i{lanes}')}, -1")
-    return at.either(real, found, all_lanes, [f"fdiv {real} {x}, {y}" for x, y, _ in divisions])
+    return at.either(real, found, all_lanes, lambda: [put(f"fdiv {real} {x}, {y}") for x, y, _ in divisions])
