@@ -516,20 +516,23 @@ polygamma: Fn = row("polygamma", "rr>r", None, polygamma_map, static=(0,),
 
 # --- Functions of learning, whose compositions would overflow or lose their tails.
 
-sigmoid: Fn = row("sigmoid", "r>r", lambda t, z, x: t * (0.25 * sech2(0.5 * x)), value=lambda x: 1 / (1 + exp(-x)),
-                  saturates=True, about="logistic function, 1/(1 + exp(-x))")
+# The exponential is that of `softplus`, and of the sigmoid of -x.
+sigmoid: Fn = row("sigmoid", "r>r", lambda t, z, x: t * (0.25 * sech2(0.5 * x)), saturates=True,
+                  value=lambda x: select(x < 0, exp(-abs_(x)), 1) * (1 / (1 + exp(-abs_(x)))),
+                  about="logistic function, 1/(1 + exp(-x))")
 softplus = row("softplus", "r>r", lambda t, z, x: t * sigmoid(x), saturates=True,
                value=lambda x: max_(x, 0) + log1p(exp(-abs_(x))), about="log(1 + exp(x)) without overflow")
 
 
-def logaddexp_map(t: Expr, x: Expr, y: Expr) -> Expr:
-    """t·e^x/(e^x + e^y); one half where both are the same infinity."""
-    return t * select((x == y) & (abs_(x) == INF), 0.5, sigmoid(x - y))
+def logaddexp_map(t: Expr, x: Expr, y: Expr, gap: Expr) -> Expr:
+    """t·sigmoid(gap), where gap is x - y or its negative; one half where both are the same infinity."""
+    return t * select((x == y) & (abs_(x) == INF), 0.5, sigmoid(gap))
 
 
-logaddexp = row("logaddexp", "rr>r", lambda t, z, x, y: logaddexp_map(t, x, y), lambda t, z, x, y: logaddexp_map(t, y, x),
+logaddexp = row("logaddexp", "rr>r", lambda t, z, x, y: logaddexp_map(t, x, y, x - y),
+                lambda t, z, x, y: logaddexp_map(t, x, y, -(x - y)),
                 commutes=True, saturates=True, about="log(exp(x) + exp(y)) without overflow",
-                value=lambda x, y: max_(x, y) + log1p(exp(-select((x == y) & (abs_(x) == INF), 0, abs_(x - y)))))
+                value=lambda x, y: max_(x, y) + log1p(select((x == y) & (abs_(x) == INF), 1, exp(-abs_(x - y)))))
 xlogy = row("xlogy", "rr>r", lambda t, z, x, y: t * log(y), lambda t, z, x, y: t * dxlogy(x, y, 1),
             value=lambda x, y: log_product_partial(x, y, 0, operations), hides_nan=True, domain=(POSITIVE, POSITIVE),
             status=(at(SINGULAR, lambda z, x, y: (y == 0) | ((x == 0) & (y == INF))),), vanishes=True, factored=True,

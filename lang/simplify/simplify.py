@@ -421,7 +421,9 @@ def _extreme(f: Folder, e: Equation, args: Atoms) -> Atom | None:
 
 
 def _abs(f: Folder, e: Equation, args: Atoms) -> Atom | None:
-    """The absolute value of a constant, or of what is more than 0."""
+    """The absolute value of a constant, of a negative, or of what is more than 0."""
+    if args[0] in f.opposite:
+        return f.again(e, ABS, f.opposite[args[0]])
     return _of_constants(f, e, args) or (args[0] if f.ranges.of(args[0]).low > -f.ranges.numbers * SMALLEST else None)
 
 
