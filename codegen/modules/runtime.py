@@ -15,7 +15,7 @@ from adcli.codegen.builtins.layout import COUNT, REAL, REALS, RUN, WHOLE, WHOLES
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import COMPILING, Kernel
 from adcli.codegen.modules.array_calls import PlannedKernel
-from adcli.codegen.modules.calls import LARGE, SPARE_BYTES, Allocate, CallInterface, CallMemory, CallPlan, Shapes, Stretch
+from adcli.codegen.modules.calls import SPARE_BYTES, Allocate, CallInterface, CallMemory, CallPlan, Shapes, Stretch
 from adcli.codegen.modules.matrices import CALLED, MatrixCaller
 from adcli.codegen.modules.module import FLAG, TensorModule, emit, written
 from adcli.codegen.modules.plans import CallPlanner, named
@@ -137,7 +137,7 @@ class TensorKernel(PlannedKernel):
             columns += [given_column(self.real.itemsize, False, shape) for shape in plan.outputs]
             actions = [x for a in plan.actions if isinstance(a, Stretch)
                        for x in (*[(cell, value, 0) for cell, value in a.cells], (RUN, a.first, a.last))]
-            small = not plan.idle_window and not plan.results.large and plan.memory < LARGE
+            small = not plan.idle_window and not plan.results.large and plan.memory < SPARE_BYTES >> 8
             shaped = Shaped(columns, actions, self.interface.flag, self.frame(plan) if small else None,
                             [r.name for r in self.program.results])
             names = [name for _, name, _ in self.inputs], [*self.made]

@@ -221,9 +221,9 @@ def copied(body: Program, env: dict[Atom, Atom]) -> list[Equation]:
 
 # ---------------------------------------------------------------- joint loops
 
-REACH, MOST_NUMBERS = 24, 200
+REACH, MOST_NUMBERS = 24, 400
 """Equations behind the first of a group among which others are looked for, and how many of numbers may be between them."""
-MOST_MEMBERS, MOST_EQUATIONS = 8, 80
+MOST_MEMBERS, MOST_EQUATIONS = 12, 120
 """How many statements one loop has, and how long their bodies are together."""
 EACH, TOTAL, SCATTER = "each", "total", "scatter"
 
