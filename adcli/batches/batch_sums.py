@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import base64
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cached_property
 from hashlib import sha256
@@ -27,12 +27,11 @@ from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.names import Names, composed, repeated
 from adcli.lang.printing.printer import print_program
 from adcli.rows.sum_work import ArraySums, Quantity, SumWork, quantities
-from adcli.rows.sums import Key, Sums
+from adcli.rows.sums import Key, OtherShapes, Sums
+from adcli.rows.sums import columns as columns_of
 from adcli.task.request import Signature, columns
 
 STATE = pa.schema([pa.field("state", pa.binary(), nullable=False)])
-Shapes = dict[str, tuple[int, ...]]
-"""The shape of each result; empty where no row has been seen and it is not known."""
 Origin = dict[str, str]
 """Digests of what the numbers of a state depend on besides its rows, each by what is said where it differs: states that agree in
 all of them can be merged."""
@@ -167,14 +166,14 @@ class BatchSums:
 
     def _state(self, batches: Iterable[pa.RecordBatch], given: pa.Schema, called: str) -> State:
         self.schema(given)
-        total, first = State(self._here, self._groups(given), {}, Sums(())), 0
+        total, first = State(self._here, self._groups(given), Sums()), 0
         for batch in batches:
             groups = total.groups if batch.schema.equals(given) else self._groups(batch.schema)
-            total.add(State(total.origin, groups, *self._added(batch, groups, (first, called))))
+            total.add(State(total.origin, groups, self._added(batch, groups, (first, called))))
             first += batch.num_rows
         return total
 
-    def _added(self, batch: pa.RecordBatch, groups: pa.Schema, at: Place) -> tuple[Shapes, Sums]:
+    def _added(self, batch: pa.RecordBatch, groups: pa.Schema, at: Place) -> Sums:
         """The sums of one batch."""
         given, faults = self.results.columns(batch)
         weights = None
@@ -184,23 +183,23 @@ class BatchSums:
                 faults = [*faults, (wrong, f"the weight '{self.weights}' is not a finite number")]
         if faults:
             return self._without(batch, groups, at, faults)
-        keys = grouped([batch.column(self._place(batch.schema, f.name, "group_by")) for f in groups], batch.num_rows)
+        if not batch.num_rows:
+            return Sums()
+        keys, numbers = grouped([batch.column(self._place(batch.schema, f.name, "group_by")) for f in groups], batch.num_rows)
         program = self.results.function.program
         if has_tensors(program):
-            return self._of_tensors(batch, groups, at, given, keys, weights)
+            return self._of_tensors(batch, groups, at, given, [keys[i] for i in numbers.tolist()], weights)
         signature = Signature(program.params, (), (), ())
         work = SumWork(self.results.function.kernel(), signature, self._constants(given), self._summed)
         taken = {name: doubles(column) for name, column in given.items()}
-        if self.group_by:
-            return {}, work.add_groups(taken, batch.num_rows, *keys, weights).sums()
-        return {}, work.add_columns(taken, batch.num_rows, weights)
+        return work.add(taken, batch.num_rows, weights, keys, numbers if self.group_by else None)
 
     def _constants(self, given: Values) -> dict[str, float]:
         """The inputs that are the same in every row."""
         defaults = {p.name: p.default for p in self.results.free if p.name not in given and p.default is not None}
         return {**defaults, **self.results.fixed}
 
-    def _without(self, batch: pa.RecordBatch, groups: pa.Schema, at: Place, faults: Faults) -> tuple[Shapes, Sums]:
+    def _without(self, batch: pa.RecordBatch, groups: pa.Schema, at: Place, faults: Faults) -> Sums:
         """Sums without bad rows, where these are skipped."""
         if self.results.on_error == "stop":
             self.results.refuse(faults, *at, "on_error='skip' leaves bad rows out")
@@ -209,24 +208,17 @@ class BatchSums:
         return self._added(left, groups, at)
 
     def _of_tensors(self, batch: pa.RecordBatch, groups: pa.Schema, at: Place, given: Mapping[str, pa.Array],
-                    keys: tuple[Sequence[Key], np.ndarray], weights: np.ndarray | None) -> tuple[Shapes, Sums]:
+                    keys: Sequence[Key], weights: np.ndarray | None) -> Sums:
         """The sums of a program with tensors, element by element."""
         faults: Faults = []
         *found, levels = self.results.row_by_row(given, batch.num_rows, faults)
         if faults:
             return self._without(batch, groups, at, faults)
-        names = self.results.function.outputs[:-1]
-        if not batch.num_rows:
-            return {}, Sums(())
-        shapes = {name: np.shape(column[0]) for name, column in zip(names, found, strict=True)}
-        for name, column in zip(names, found, strict=True):
-            if (other := next((x for x in column if np.shape(x) != shapes[name]), None)) is not None:
-                raise no_sum(name, shapes[name], np.shape(other))
-        sums = ArraySums(shapes, self._names[1])
-        for i, row in enumerate(zip(*found, strict=True)):
-            weight = None if weights is None else float(weights[i])
-            sums.add_arrays(row, int(levels[i]), keys[0][keys[1][i]], weight)
-        return shapes, sums.sums()
+        sums = ArraySums(self.results.function.outputs[:-1], self._names[1])
+        with one_shape():
+            for i, row in enumerate(zip(*found, strict=True)):
+                sums.add(row, int(levels[i]), keys[i], None if weights is None else float(weights[i]))
+        return sums.sums()
 
     def merge(self, *states: Any) -> pa.RecordBatch:
         """One state of several: RecordBatches, Tables, or rows with a column `state`, or the bytes in them; or lists of these."""
@@ -248,42 +240,34 @@ class BatchSums:
             raise AdError("there is no state to merge", help="take batch() of a batch without rows where there are no rows")
         return total
 
-    def _expected(self, shapes: Shapes) -> tuple[str, ...]:
-        return tuple(name for name in self._ranks for _ in range(math.prod(shapes.get(name, ()))))
-
     # ------------------------------------------------------------ answers
 
     def finish(self, *states: Any, mean: bool = False) -> pa.RecordBatch:
         """The sums of states, or with `mean` the means, each rounded once: one row, or one for each group, by the order of the
         groups."""
         total = self._merged(states)
-        keys: list[Key] = list(total.sums.groups) if self.group_by else [()]
-        texts = [[json.loads(key[k]) for key in keys] for k in range(len(self.group_by))]
+        shapes = {name: (0,) * dimensions for name, dimensions in self._ranks.items()}
+        sums = total.sums if total.sums.shapes else Sums(shapes, [1] * len(shapes), () if self.group_by else ((),))
+        groups = dict(sums.items())
+        texts = [[json.loads(key[k]) for key in groups] for k in range(len(self.group_by))]
         made: list[pa.Array] = [from_texts(pa.array(text, pa.string()), f.type)
                                 for text, f in zip(texts, total.groups, strict=True)]
-        known = total.sums if total.sums.names else Sums(self._expected({}), total.sums.groups)
-        groups = [known.group(key) for key in keys]
-        made.append(pa.array([g.rows for g in groups], pa.int64()))
+        made.append(pa.array([g.rows for g in groups.values()], pa.int64()))
         if self.status:
-            made += [pa.array([g.levels[k] for g in groups], pa.int64()) for k in range(len(LEVELS))]
-        values, at = [known.values(key, mean, self._names[1]) for key in keys], 0
-        for name, dimensions in self._ranks.items():
-            shape = total.shapes.get(name, (0,) * dimensions)
-            size = math.prod(shape)
-            cells = [np.array(row[at:at + size]).reshape(shape) for row in values]
-            made.append(list_column(cells, dimensions, None))
-            at += size
+            made += [pa.array([g.levels[k] for g in groups.values()], pa.int64()) for k in range(len(LEVELS))]
+        values = np.array([g.values(mean, self.weights is not None) for g in groups.values()])
+        cells = columns_of(sums.shapes, groups, values)
+        made += [list_column(list(cells[name]), dimensions, None) for name, dimensions in self._ranks.items()]
         found = pa.RecordBatch.from_arrays(made, schema=self._finished(total.groups))
         return found.sort_by([(name, "ascending") for name in self.group_by]) if self.group_by else found
 
 
 @dataclass(slots=True)
 class State:
-    """Sums, the columns of their groups, and the shapes of those that are tensors."""
+    """Sums, and the columns of their groups."""
 
     origin: Origin
     groups: pa.Schema
-    shapes: Shapes
     sums: Sums
 
     def add(self, other: State) -> None:
@@ -291,21 +275,13 @@ class State:
         if self.groups != other.groups:
             raise AdError(f"columns grouped by are of different types: {', '.join(map(str, self.groups))}, and"
                           f" {', '.join(map(str, other.groups))}")
-        if not other.sums.groups:
-            return
-        if not self.sums.groups:
-            self.shapes, self.sums = other.shapes, other.sums
-            return
-        for name, shape in self.shapes.items():
-            if other.shapes.get(name) != shape:
-                raise no_sum(name, shape, other.shapes.get(name, ()))
-        self.sums.merge(other.sums)
+        with one_shape():
+            self.sums.merge(other.sums)
 
     def packed(self) -> pa.RecordBatch:
         """Record batch of a state: equal bytes for equal sums."""
-        sums = Sums(self.sums.names, dict(sorted(self.sums.groups.items())))
         groups = base64.b64encode(self.groups.serialize()).decode()
-        text = json.dumps({"of": self.origin, "groups": groups, "shapes": self.shapes, "sums": sums.packed()})
+        text = json.dumps({"of": self.origin, "groups": groups, "sums": self.sums.packed(sorted(self.sums.index))})
         return pa.record_batch([[text.encode()]], schema=STATE)
 
     @classmethod
@@ -313,9 +289,8 @@ class State:
         """Inverse of `packed`. AdError for anything else."""
         try:
             found = json.loads(data)
-            shapes = {name: tuple(shape) for name, shape in found["shapes"].items()}
             groups = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(found["groups"])))
-            return cls(dict(found["of"]), groups, shapes, Sums.unpacked(found["sums"]))
+            return cls(dict(found["of"]), groups, Sums.unpacked(found["sums"]))
         except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
             raise AdError("this is not the state of a sum", help="give what batch() or merge() gave") from None
 
@@ -387,9 +362,14 @@ def fixed_text(fixed: Values) -> str:
     return repr([(name, np.shape(x), np.asarray(x).tobytes().hex()) for name, x in sorted(fixed.items())])
 
 
-def no_sum(name: str, one: tuple[int, ...], other: tuple[int, ...]) -> AdError:
-    """The error where tensors of different shapes would be added."""
-    return AdError(f"'{name}' has shape {one} in one row and {other} in another: it has no sum", help="leave it out: wrt=, of=")
+@contextmanager
+def one_shape() -> Iterator[None]:
+    """AdError where tensors of different shapes would be added."""
+    try:
+        yield
+    except OtherShapes as fault:
+        raise AdError(f"'{fault.name}' has shape {fault.known} in one row and {fault.found} in another: it has no sum",
+                      help="leave it out: wrt=, of=") from None
 
 
 def batch_sums(results: BatchFunction, group_by: Sequence[str] | None, weights: str | None, gauss_newton: bool,

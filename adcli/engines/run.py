@@ -12,7 +12,6 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from functools import partial
 from importlib import import_module
-from typing import Any
 
 from adcli.answers.reporter import Reporter
 from adcli.input.settings import ResultOptions
@@ -22,8 +21,9 @@ from adcli.output.streams import Progress, packed_destination, require_parquet, 
 from adcli.rows.manifest import DoneParts, Entry, Manifest
 from adcli.rows.parts import Job, Outcome, Part, asked, compile_ahead, done, job, parts, unpacked
 from adcli.rows.stream import tables
-from adcli.rows.sum_run import require_shapes
-from adcli.rows.summing import Summed, SumReport, other_shapes
+from adcli.rows.sum_run import require_rows
+from adcli.rows.summing import SumReport, other_shapes
+from adcli.rows.sums import OtherShapes, Sums
 from adcli.tables.streams import BadTable
 from adcli.task.rules import require_fit
 from adcli.task.tasks import Task
@@ -128,10 +128,10 @@ class PartsRun:
     def _write_sums(self) -> None:
         """Add up what the parts have added up, in their order."""
         entries = self.kept.in_order()
-        summed = added(entries)
-        require_shapes(self._name, summed.shapes)
+        total = added(entries)
+        require_rows(self._name, total)
         first = entries[0]
-        report = SumReport(self.task, self.options, summed, first["separator"], first["comma"], self.reporter)
+        report = SumReport(self.task, self.options, total, first["separator"], first["comma"], self.reporter)
         with packed_destination(self.options.output, self.options.document and bool(report.names.groups)) as out:
             report.write(out)
 
@@ -205,28 +205,15 @@ class PartsRun:
             say(f"{self._name}: {plural(len(self.failed), 'part')} of {len(self.parts)} failed{more}, the rest is done{again}")
 
 
-def added(entries: Sequence[Entry]) -> Summed:
+def added(entries: Sequence[Entry]) -> Sums:
     """The sums of parts, with the shapes of the first part that has rows. BadTable where another one has other shapes."""
-    total = sums_of(entries[0])
-    for entry in entries[1:]:
-        found = sums_of(entry)
-        if total.shapes == {}:
-            total = found
-        elif found.shapes == {}:
-            continue
-        elif total.shapes != found.shapes:
-            assert total.shapes and found.shapes
-            raise BadTable(f"{one_line(entry['source'])}: {other_shapes(total.shapes, found.shapes)}")
-        else:
-            sums: Any = total.sums   # with groups or without, as those of all parts
-            sums.merge(found.sums)
+    total = Sums()
+    for entry in entries:
+        try:
+            total.merge(unpacked(entry["sums"]))
+        except OtherShapes as fault:
+            raise BadTable(f"{one_line(entry['source'])}: {other_shapes(fault)}") from None
     return total
-
-
-def sums_of(entry: Entry) -> Summed:
-    """The sums of a part."""
-    shapes = entry["shapes"]
-    return Summed(unpacked(entry["sums"]), shapes and {name: tuple(shape) for name, shape in shapes.items()})
 
 
 class PartsBar:

@@ -34,7 +34,7 @@ from adcli.propagate.at_points import Budgets
 from adcli.propagate.coverage import ENDLESS, WHOLE, coverage_factor, probability
 from adcli.propagate.given import GivenPoint, Sampling, moments, require_degrees, uncertain, with_files
 from adcli.rows.blocks import Work
-from adcli.rows.stream import Reading, TableRun, piped
+from adcli.rows.stream import TableRun, piped
 from adcli.tables.appended import RowFormat
 from adcli.tables.reader import Table
 from adcli.task.request import Request
@@ -264,13 +264,9 @@ class CoverageReporter(Reporter):
                 " freedom differ")
 
 
-class CoverageReading(Reading):
-    """A table of standard uncertainties, with the degrees of freedom that they have."""
-
-    kind = CoverageWork
-
-
 class CoverageRun(TableRun):
     """Tables of standard uncertainties on their way to coverage intervals."""
 
-    kind = CoverageReading
+    @staticmethod
+    def work_of(task: Task) -> type[CoverageWork]:
+        return CoverageWork

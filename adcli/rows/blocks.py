@@ -27,7 +27,7 @@ from adcli.tables.streams import PIECE
 from adcli.task.tasks import Task
 
 if TYPE_CHECKING:
-    from adcli.rows.sum_work import AnySums
+    from adcli.rows.sums import Sums
     from adcli.tables.typed_columns import ColumnBlock
 
 LARGE = 192 << 10
@@ -50,7 +50,7 @@ class Done:
     rough: int
     first: tuple[int, Row] | None
     outside: dict[str, float]
-    sums: AnySums | None = None
+    sums: Sums | None = None
     typed: ColumnBlock | None = None
     rest: Iterable[Done] = ()
 

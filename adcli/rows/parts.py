@@ -13,7 +13,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from adcli.answers.reporter import Reporter
 from adcli.codegen.machine.cache import own_content
@@ -31,9 +31,6 @@ from adcli.tables.sources import Location
 from adcli.tables.streams import SUFFIXES, BadTable, Input, kind_of
 from adcli.task.request import Request
 from adcli.task.tasks import Task, prepared
-
-if TYPE_CHECKING:
-    from adcli.rows.sum_work import AnySums
 
 FORM_SUFFIXES = {"csv": ".csv", "tsv": ".tsv", "json": ".ndjson", "parquet": ".parquet", "npz": ".npz", "text": ".ad"}
 INDIFFERENT = ("verb", "typed", "program", "expressions", "form_known", "output", "quiet", "explain", "data", "jobs", "no_cache",
@@ -291,11 +288,10 @@ class PartSums(PartRun, SumRun):
     """A part whose rows are added up."""
 
     def result(self) -> dict[str, Any]:
-        total, shapes = self.summed()
-        return {"sums": packed(total), "shapes": shapes, "separator": self.form.separator.decode(), "comma": self.form.comma}
+        return {"sums": packed(self.summed()), "separator": self.form.separator.decode(), "comma": self.form.comma}
 
 
-def packed(sums: AnySums) -> str:
+def packed(sums: Sums) -> str:
     """Sums as a text: those of all parts are held until all are there, and a network has millions."""
     return b64encode(zlib.compress(json.dumps(sums.packed()).encode(), 1)).decode()
 

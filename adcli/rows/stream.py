@@ -35,12 +35,10 @@ from adcli.task.tasks import Task
 
 class Reading:
     """A table that is being read: its rows in blocks, and what is done with them, `work`. `line` is where it is, in the words of
-    its `place`; of its rows so many are written. `kind` is what is done with its blocks, if not
-    what the program asks for."""
+    its `place`; of its rows so many are written."""
 
-    kind: type[Work] | None = None
-
-    def __init__(self, task: Task, location: Location, options: ResultOptions, known: Mapping[str, Any]) -> None:
+    def __init__(self, task: Task, location: Location, options: ResultOptions, known: Mapping[str, Any],
+                 kind: type[Work]) -> None:
         self.source = source = location.opened()
         self.options = options
         self.typed = kind_of(source.path, options.input_format, source.head) in TYPED
@@ -48,19 +46,10 @@ class Reading:
         self.types: Mapping[str, Any] = {}
         self.pieces: Iterator[bytes | None] = iter(())
         form = dialect(self._kind(), options, self.typed)
-        kind = self.kind or self.work_of(task)
         self.table = Table(form, kind.inputs([p for p in task.free if p.name not in known], options), known)
         if self.typed:
             self._look_at_types()
         self.work = kind(task, self.table, options, known)
-
-    @staticmethod
-    def work_of(task: Task) -> type[Work]:
-        """The class of work on rows."""
-        if not task.signature.tensors:
-            return Work
-        from adcli.rows.tensor_rows import TensorWork
-        return TensorWork
 
     def close(self) -> None:
         self.source.close()
@@ -247,10 +236,9 @@ def same_in_all(task: Task, options: ResultOptions) -> dict[str, Any]:
 
 
 class TableRun:
-    """Tables on their way through a program, as one; `kind` is how each of them is read. `known` are the inputs that have one
+    """Tables on their way through a program, as one. `known` are the inputs that have one
     value for all rows, which else --at says. `several`: there may be more than one result."""
 
-    kind: type[Reading] = Reading
     several = True
     policies = "skip or mark"
     """The policies that go on after a bad row."""
@@ -269,9 +257,21 @@ class TableRun:
         self.columns: Any = None
         """Where rows go whose columns have types."""
         self.known = same_in_all(task, options) if known is None else known
-        self.first = self.reading = self.kind(task, found[0], options, self.known)
+        self.first = self.reading = self.opened(found[0], options)
         self.form = self.first.work.form
         self.options = replace(options, form=self.form.form, form_known=True)   # what the first table is written as, all are
+
+    @staticmethod
+    def work_of(task: Task) -> type[Work]:
+        """The class of work on rows."""
+        if not task.signature.tensors:
+            return Work
+        from adcli.rows.tensor_rows import TensorWork
+        return TensorWork
+
+    def opened(self, location: Location, options: ResultOptions) -> Reading:
+        """A table, opened."""
+        return Reading(self.task, location, options, self.known, self.work_of(self.task))
 
     @property
     def name(self) -> str:
@@ -343,7 +343,7 @@ class TableRun:
     def _next(self, location: Location) -> Iterator[Any]:
         """Go on to another table; its blocks."""
         self.taken += self.reading.source.taken
-        self.reading = self.kind(self.task, location, self.options, self.known)
+        self.reading = self.opened(location, self.options)
         return self.reading.blocks(self.first)
 
     def _tell(self, reading: Reading, line: int, fault: Fault) -> None:

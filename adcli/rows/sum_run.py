@@ -1,4 +1,4 @@
-"""--sum and --mean over the rows of tables, in one run, or over points."""
+"""--sum and --mean over the rows of tables, in one run, or over points: rows are read as ever and never written."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,9 +13,9 @@ from adcli.lang.ir.errors import AdError, plural
 from adcli.output.layout import Row
 from adcli.output.streams import packed_destination
 from adcli.rows.blocks import Done, Work
-from adcli.rows.stream import Reading, TableRun
+from adcli.rows.stream import TableRun
 from adcli.rows.sum_work import SumWork, quantities
-from adcli.rows.summing import Shapes, SumBlocks, Summed, Summing, SumReport, rough_rows, sum_names
+from adcli.rows.summing import SumBlocks, Summing, SumReport, rough_rows, sum_names
 from adcli.rows.sums import Sums
 from adcli.tables.sources import Location
 from adcli.tables.streams import BadTable
@@ -33,8 +33,12 @@ def check(task: Task, options: ResultOptions) -> None:
         raise AdError("--gauss-newton needs the outputs and their first derivatives", help="name outputs alone with --of")
 
 
-class SumReading(Reading):
-    """A table whose rows are added up."""
+# ---------------------------------------------------------------- tables
+
+class SumRun(TableRun):
+    """Tables that are added up."""
+
+    policies = "skip"
 
     @staticmethod
     def work_of(task: Task) -> type[Work]:
@@ -43,40 +47,31 @@ class SumReading(Reading):
         from adcli.rows.tensor_rows import TensorSumWork
         return TensorSumWork
 
-
-class SumRun(TableRun):
-    """Tables that are added up."""
-
-    kind: type[Reading] = SumReading
-    policies = "skip"
-
     def __init__(self, task: Task, found: Sequence[Location], options: ResultOptions, reporter: Reporter,
                  known: Mapping[str, Any] | None = None) -> None:
         super().__init__(task, found, options, reporter, known)
-        self.asked, self.names = options, sum_names(task.signature, options)
-        self.total: Any = None
-        self.several = bool(self.names.groups)
+        assert isinstance(self.first.work, Summing)
+        self.asked, self.work = options, self.first.work
+        self.several, self.total = self.work.grouped, self.work.empty()
 
     def take(self, done: Done) -> None:
-        assert isinstance(self.first.work, Summing)
-        self.total = self.first.work.added(self.total, done)
+        self.work.add(self.total, done)
 
-    def summed(self) -> Summed:
-        """The sums of all rows, and their shapes."""
-        assert isinstance(self.first.work, Summing)
+    def summed(self) -> Sums:
+        """The sums of all rows."""
         self._write(lambda data: None)
         self.progress.clear()
-        return self.first.work.summed(self.total)
+        return self.total if isinstance(self.total, Sums) else self.total.sums()
 
     def write(self, out: BinaryIO) -> None:
-        summed = self.summed()
-        require_shapes(self.name, summed.shapes)
-        SumReport(self.task, self.asked, summed, self.form.separator.decode(), self.form.comma, self.reporter).write(out)
+        total = self.summed()
+        require_rows(self.name, total)
+        SumReport(self.task, self.asked, total, self.form.separator.decode(), self.form.comma, self.reporter).write(out)
 
 
-def require_shapes(name: str, shapes: Shapes | None) -> None:
+def require_rows(name: str, total: Sums) -> None:
     """BadTable where sums have no shapes, since there were no rows."""
-    if shapes is not None and not shapes:
+    if not total.shapes:
         raise BadTable(f"{name}: no rows to add, so nothing says what shapes the sums have")
 
 
@@ -89,9 +84,9 @@ def over_points(task: Task, options: ResultOptions, reporter: Reporter) -> int:
     names = sum_names(task.signature, options)
     summed = quantities(task.signature, options.gauss_newton, None, (names.rows, *names.levels))
     adder = SumWork(task.kernel, task.signature, task.seeds, summed, keep=not options.no_cache)
-    total, many, first = Sums(adder.names), 0, None
+    total, many, first = adder.nothing(), 0, None
     for columns, count in watched(task, options, reporter):
-        sums = adder.add_columns(columns, count)
+        sums = adder.add(columns, count)
         total.merge(sums)
         if sums.rough(options.strict):
             more, _, row = rough_rows(task, task.seeds, columns, count, options.strict)
@@ -99,7 +94,7 @@ def over_points(task: Task, options: ResultOptions, reporter: Reporter) -> int:
     if first:
         which = f"the first of {many} such points of {total.rows}" if many > 1 else f"1 of {plural(total.rows, 'point')}"
         tell(first, which, options, reporter)
-    report = SumReport(task, options, Summed(total), "\t" if options.form == "tsv" else ",", False, reporter)
+    report = SumReport(task, options, total, "\t" if options.form == "tsv" else ",", False, reporter)
     with packed_destination(options.output) as out:
         report.write(out)
     return reporter.conclude()

@@ -1,31 +1,23 @@
-"""How sums come about: what each row adds, and native code that adds it to an exact state.
+"""How sums come about: what each row adds, and native code that adds it to exact records.
 
 `SumWork` sums the results of a program of scalars over columns of its inputs, `ArraySums` results that are arrays. Nothing here
 knows a table or a command line.
-
-Exact sums of many groups, in arrays: a million groups are a few arrays, not millions of objects.
-
-The limbs of all groups that have the same weight (see `adcli.codegen.rows.exact_sums`) stand in an array of their own, which is
-made when the first of them is not 0. So a group takes as many words as its numbers span, and adding the groups of a block is a
-few additions of arrays.
 """
 from __future__ import annotations
 
 import math
 from array import array
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from adcli.codegen.machine.kernel import Kernel, pointers
 from adcli.codegen.machine.memory import require_room
 from adcli.codegen.rows import exact_sums
-from adcli.lang.ir import LEVELS, Values
+from adcli.lang.ir import Values
 from adcli.lang.ir.names import Names
-from adcli.rows.sums import ExactSum, Group, Key, Sums
+from adcli.rows.sums import Key, Shape, Sums, refuse_other_shapes
 from adcli.task.request import Signature
 
 CHUNK = 1 << 14
@@ -99,62 +91,50 @@ class SumWork:
             from adcli.codegen.machine.arrays import of_doubles
             kernel = of_doubles(kernel)
         self.kernel, self.signature, self.summed = kernel, signature, tuple(summed)
-        self.names, self.factors = tuple(q.name for q in summed), tuple(q.factors for q in summed)
         chunk = max(LEAST_CHUNK, SCRATCH // kernel.entry.outputs)
         self.chunk = max(kernel.lanes, min(CHUNK, chunk) // kernel.lanes * kernel.lanes)
         self.constant = {name: array("d", [x]) * self.chunk for name, x in constant.items()}
         self.zeros = array("i", [0]) * self.chunk
-        self.most = exact_sums.MOST_TERMS // max((len(q.terms) for q in self.summed), default=1)
+        self.terms = max((len(q.terms) for q in self.summed), default=1)
         self.adders = {q.factors: exact_sums.adder(q.factors, keep) for q in summed}
 
-    def add_columns(self, columns: Values, rows: int, weights: Any = None) -> Sums:
+    def nothing(self, keys: Iterable[Key] = ((),)) -> Sums:
+        """The sums of no rows."""
+        return Sums({q.name: () for q in self.summed}, [q.factors for q in self.summed], keys)
+
+    def add(self, columns: Values, rows: int, weights: Any = None, keys: Iterable[Key] = ((),), numbers: Any = None) -> Sums:
         """The sums over rows. `columns` has the inputs by name, each a contiguous column of doubles (NumPy's, or array('d')), as
-        are the `weights`."""
-        total = Sums(self.names)
-        for begin in range(0, rows, self.most):
-            end, levels = min(begin + self.most, rows), [0] * len(LEVELS)
-            records = self._records(1)
-            for status in self._run(columns, begin, end, None, weights, records):
-                count_levels(levels, status)
-            total.merge(Sums(self.names, {(): Group(end - begin, levels, [
-                ExactSum.of(whole, exact_sums.UNIT * q.factors, specials) for q, made in zip(self.summed, records, strict=True)
-                for whole, specials in exact_sums.taken(made, q.factors)])}))
-        return total
-
-    def add_groups(self, columns: Values, rows: int, keys: Sequence[Key], numbers: Any,
-                   weights: Any = None) -> GroupedSums:
-        """The sums over the rows of each group, by their `keys`. `numbers` has the position of its key for each row, in a column
-        of 32-bit integers."""
-        import numpy as np
-
-        numbers = np.frombuffer(numbers, np.int32) if isinstance(numbers, array) else numbers
-        total = GroupedSums(self.names, self.factors, keys)
+        are the `weights`. Where there are groups, `keys` has these, and `numbers` the position of its key for each row, in a
+        column of 32-bit integers."""
+        total = self.nothing(keys)
+        if numbers is not None:
+            numbers = np.frombuffer(numbers, np.int32)
         room = max(1, RECORDS // sum(exact_sums.record(q.factors) for q in self.summed))
-        step = self.most if len(keys) <= room else min(self.most, room)
+        step = exact_sums.MOST_TERMS // self.terms
+        step = step if len(total.index) <= room else min(step, room)
         for begin in range(0, rows, step):
             end = min(begin + step, rows)
-            there, local = np.unique(numbers[begin:end], return_inverse=True)
-            records = self._records(len(there))
+            which, groups, local = None, np.zeros(1, np.intp), np.zeros(1, np.intp)
+            if numbers is not None:
+                groups, local = np.unique(numbers[begin:end], return_inverse=True)
+                which = {f: (local * width).astype(np.int32) for f, width in total.widths.items()}
+            records = {f: exact_sums.records(f, len(groups) * width) for f, width in total.widths.items()}
             levels = [np.frombuffer(status).astype(np.int8) for status in
-                      self._run(columns, begin, end, local.astype(np.int32), weights, records)]
-            total.add_levels(numbers[begin:end], np.concatenate(levels))
-            for k, (q, made) in enumerate(zip(self.summed, records, strict=True)):
-                total.add_records(k, made, there, (end - begin) * len(q.terms))
+                      self._run(columns, begin, end, which, weights, records)]
+            for f, made in records.items():
+                total.add_records(f, made, groups)
+            total.add_rows(groups, local, np.concatenate(levels), (end - begin) * self.terms)
         return total
 
-    def _records(self, groups: int) -> list[array[int]]:
-        return [exact_sums.records(q.factors, groups) for q in self.summed]
-
-    def _run(self, columns: Values, begin: int, end: int, numbers: Any, weights: Any,
-             records: Sequence[array[int]]) -> Iterator[memoryview]:
-        """Add rows to records, by the `numbers` of these where there are several; gives the status levels of some rows after the
-        other."""
+    def _run(self, columns: Values, begin: int, end: int, numbers: Mapping[int, Any] | None, weights: Any,
+             records: Mapping[int, array[int]]) -> Iterator[memoryview]:
+        """Add rows to records, from the `numbers` of these on where there are several; gives the status levels of some rows after
+        the other."""
         kernel, lanes = self.kernel, self.kernel.lanes
         names = [p.name for p in self.signature.inputs]
         given = [(address(self.constant[n]), 0) if n in self.constant else (address(columns[n]), 8) for n in names]
         scratch = [array("d", bytes(8 * self.chunk)) for _ in range(kernel.entry.outputs)]
         into, work = [address(c) for c in scratch], kernel.workspace()
-        which = (address(self.zeros), 0) if numbers is None else (address(numbers) - 4 * begin, 4)
         weight = 0 if weights is None else address(weights)
         for start in range(begin, end, self.chunk):
             count = min(self.chunk, end - start)
@@ -166,106 +146,85 @@ class SumWork:
                 padded = [c + c[-1:] * (lanes - len(c)) for c in rest]
                 kernel(pointers([address(c) for c in padded]), pointers([at + 8 * whole for at in into]), 0, lanes, work)
             factors = {WEIGHT: weight + 8 * start, **dict(enumerate(into))}
-            for q, made in zip(self.summed, records, strict=True):
+            places = {f: address(made) for f, made in records.items()}
+            which = {f: address(self.zeros) if numbers is None else address(numbers[f]) + 4 * (start - begin) for f in records}
+            for q in self.summed:
                 for term in q.terms:
-                    self.adders[q.factors](pointers([*(factors[i] for i in term), which[0] + which[1] * start]),
-                                           pointers([address(made)]), 0, count)
+                    self.adders[q.factors](pointers([*(factors[i] for i in term), which[q.factors]]),
+                                           pointers([places[q.factors]]), 0, count)
+                places[q.factors] += 8 * exact_sums.record(q.factors)
             yield memoryview(scratch[-1])[:count]
 
 
 class ArraySums:
-    """Sums of results that are arrays (or numbers), element by element: `shapes` has the shape of each result by its name. In the
-    Sums every element has a sum of its own, in row-major order, the weights (where there are some) first.
+    """Sums of results that are arrays (or numbers), by their names, element by element, after the sum of the weights, where these
+    have a name. The first row says which shapes they have.
 
     Rows are held until there are enough to add many terms to each record while it is in the processor's cache.
     """
 
-    def __init__(self, shapes: Mapping[str, tuple[int, ...]], weights: str | None = None, keep: bool = True) -> None:
-        import numpy as np
-        self.shapes, self.weighted = dict(shapes), weights is not None
-        self.sizes = [math.prod(shape) for shape in shapes.values()]
-        self.size, self.factors = sum(self.sizes), 1 if weights is None else 2
-        self.names = (*([] if weights is None else [weights]),
-                      *(name for name, size in zip(shapes, self.sizes, strict=True) for _ in range(size)))
-        self.add = exact_sums.adder(self.factors, keep)
+    def __init__(self, names: Sequence[str], weights: str | None = None, keep: bool = True) -> None:
+        self.names, self.weights, self.factors = names, weights, 1 if weights is None else 2
+        self.adders = {factors: exact_sums.adder(factors, keep) for factors in {1, self.factors}}
+        self.shapes: dict[str, Shape] | None = None
+        self.total = Sums()
+        self.held: list[tuple[int, int]] = []
+
+    def _begin(self, shapes: dict[str, Shape]) -> None:
+        self.shapes = shapes
+        weights = {} if self.weights is None else {self.weights: ()}
+        self.total = Sums({**weights, **shapes}, [1] * len(weights) + [self.factors] * len(shapes), ())
+        self.size = sum(map(math.prod, shapes.values()))
         most = max(1, min(MOST_HELD, HELD // max(1, self.size)))
         require_room("rows on their way to a sum", 8 * most * self.size)
-        self.rows = np.empty((most, self.size))
-        self.held: list[tuple[Key, float]] = []
-        self.records: dict[Key, array[int]] = {}
-        self.levels: dict[Key, list[int]] = {}
-        self.weights: dict[Key, ExactSum] = {}
-        self.done = Sums(self.names)
+        self.rows, self.scale = np.empty((most, self.size)), np.empty(most)
 
-    def add_arrays(self, results: Sequence[Any], level: int, key: Key = (), weight: float | None = None) -> None:
-        """Add the results of one row: arrays of doubles, or floats."""
-        import numpy as np
-        if key not in self.records:
-            size = 8 * exact_sums.record(self.factors) * self.size
-            require_room("the exact sum of these results", size * (1 + len(self.records)), "name the results to add with --of")
-            self.records[key] = exact_sums.records(self.factors, self.size)
-            self.levels[key], self.weights[key] = [0] * len(LEVELS), ExactSum()
-        self.levels[key][level] += 1
-        if weight is not None:
-            self.weights[key] += ExactSum.term(weight)
+    def add(self, results: Sequence[Any], level: int, key: Key = (), weight: float | None = None) -> None:
+        """Add the results of one row: arrays of doubles, or floats. OtherShapes where they have others than those before."""
+        shapes = {name: np.shape(x) for name, x in zip(self.names, results, strict=True)}
+        if self.shapes is None:
+            self._begin(shapes)
+        refuse_other_shapes(self.shapes or {}, shapes)
         row, at = self.rows[len(self.held)], 0
-        for x, size in zip(results, self.sizes, strict=True):
-            row[at:at + size] = np.reshape(x, -1)
-            at += size
-        self.held.append((key, 1.0 if weight is None else weight))
+        for x in results:
+            x = np.reshape(x, -1)
+            row[at:at + len(x)] = x
+            at += len(x)
+        self.scale[len(self.held)] = 1.0 if weight is None else weight
+        self.held.append((int(self.total.numbers([key])[0]), level))
         if len(self.held) == len(self.rows):
             self._add_held()
 
     def _add_held(self) -> None:
-        """Add the rows that are held, those of a group at a time, some elements of all of them after the other."""
-        import numpy as np
-        groups: dict[Key, list[int]] = {}
-        for i, (key, _) in enumerate(self.held):
-            groups.setdefault(key, []).append(i)
-        for key, rows in groups.items():
-            if sum(self.levels[key]) >= exact_sums.MOST_TERMS:
-                self._fold()
-            scale = np.array([self.held[i][1] for i in rows])
-            begin = address(self.records[key])
-            for at in range(0, self.size, ELEMENTS):
-                width = min(ELEMENTS, self.size - at)
-                column = np.ascontiguousarray(self.rows[rows, at:at + width])
-                numbers = np.tile(np.arange(width, dtype=np.int32), len(rows))
-                scales = [np.repeat(scale, width)] if self.weighted else []
-                self.add(pointers([*map(address, scales), address(column), address(numbers)]),
-                         pointers([begin + 8 * exact_sums.record(self.factors) * at]), 0, len(numbers))
+        """Add the rows that are held, some elements of all of them after the other."""
+        count, found = len(self.held), np.array(self.held).reshape(-1, 2)
+        groups, local = np.unique(found[:, 0], return_inverse=True)
+        if self.weights is not None:
+            self._add_terms(1, 0, self.scale[:count, None], [], groups, local)
+        most = max(1, ELEMENTS // max(1, len(groups)))
+        for at in range(0, self.size, most):
+            self._add_terms(self.factors, at, self.rows[:count, at:at + most],
+                            [] if self.weights is None else [self.scale[:count]], groups, local)
+        self.total.add_rows(groups, local, found[:, 1], count)
         self.held.clear()
 
-    def _fold(self) -> None:
-        """Take the sums out of the records, which begin anew."""
-        self.done.merge(self._taken())
-        for key in self.records:
-            self.records[key] = exact_sums.records(self.factors, self.size)
-            self.levels[key], self.weights[key] = [0] * len(LEVELS), ExactSum()
+    def _add_terms(self, factors: int, start: int, terms: np.ndarray, scale: list[np.ndarray], groups: np.ndarray,
+                   local: np.ndarray) -> None:
+        """Add some elements of all rows, each times the scale of its row if there is one."""
+        width = terms.shape[1]
+        column = np.ascontiguousarray(terms)
+        numbers = (local[:, None] * width + np.arange(width)).astype(np.int32)
+        scales = [np.repeat(x, width) for x in scale]
+        records = exact_sums.records(factors, len(groups) * width)
+        self.adders[factors](pointers([*map(address, scales), address(column), address(numbers)]),
+                             pointers([address(records)]), 0, numbers.size)
+        self.total.add_records(factors, records, groups, start)
 
     def sums(self) -> Sums:
         """The sums of all rows so far."""
-        self._add_held()
-        self._fold()
-        return self.done
-
-    def _taken(self) -> Sums:
-        found = Sums(self.names)
-        for key, records in self.records.items():
-            each = [ExactSum.of(whole, exact_sums.UNIT * self.factors, specials)
-                    for whole, specials in exact_sums.taken(records, self.factors)]
-            weights = [self.weights[key]] if self.weighted else []
-            found.groups[key] = Group(sum(self.levels[key]), list(self.levels[key]), [*weights, *each])
-        return found
-
-
-def count_levels(levels: list[int], status: memoryview) -> None:
-    """Count rows by their status levels."""
-    if status.cast("B") == bytes(status.nbytes):   # as in most tables
-        levels[0] += len(status)
-        return
-    for level, count in Counter(status.tolist()).items():
-        levels[int(level)] += count
+        if self.held:
+            self._add_held()
+        return self.total
 
 
 def address(column: Any) -> int:
@@ -274,138 +233,3 @@ def address(column: Any) -> int:
         return column.buffer_info()[0]
     found: int = column.ctypes.data
     return found
-
-
-# ---------------------------------------------------------------- grouped sums
-
-FEW = 1 << 14
-"""Groups that always have room."""
-KEY_BYTES = 300
-"""Bytes that a group takes for its texts, about."""
-STEP = 1 << 12
-"""Groups whose sums are put together at a time."""
-CARRY = 32
-"""Bits of a limb that are its own."""
-
-
-class GroupedSums:
-    """`Sums` for many groups: sums by `names`, each of products of so many `factors`, and the groups in the order in which
-    they were first seen."""
-
-    def __init__(self, names: tuple[str, ...], factors: Sequence[int], keys: Sequence[Key] = ()) -> None:
-        self.names, self.factors = names, tuple(factors)
-        self.index = {key: n for n, key in enumerate(keys)}
-        self.capacity = max(64, len(keys))
-        self.levels = np.zeros((self.capacity, len(LEVELS)), np.int64)
-        self.limbs: dict[tuple[int, int], np.ndarray] = {}
-        self.terms = 0
-
-    # ------------------------------------------------------------ what is added
-
-    def add_records(self, which: int, records: array[int], numbers: np.ndarray, terms: int) -> None:
-        """Add records, each of at most so many terms, to sum `which` of the groups with these numbers, which all differ."""
-        found = np.frombuffer(records, np.int64).reshape(len(numbers), -1)
-        for word in np.flatnonzero((found != exact_sums.BIAS).any(axis=0)).tolist():
-            self._limb(which, word)[numbers] += found[:, word] - exact_sums.BIAS
-        self._count(terms)
-
-    def add_levels(self, numbers: np.ndarray, levels: np.ndarray) -> None:
-        """Count rows: the number of its group and its status level for each."""
-        places = numbers.astype(np.int64) * len(LEVELS) + levels
-        self.levels += np.bincount(places, minlength=self.levels.size).reshape(self.levels.shape)
-
-    def merge(self, other: GroupedSums) -> None:
-        """Add the rows of others, which come after these."""
-        if (self.names, self.factors) != (other.names, other.factors):
-            raise ValueError("sums of different things")
-        index, count = self.index, len(other.index)
-        numbers = np.array([index.setdefault(key, len(index)) for key in other.index], np.int64)
-        self._grow()
-        self.levels[numbers] += other.levels[:count]
-        for place, limb in other.limbs.items():
-            self._limb(*place)[numbers] += limb[:count]
-        self._count(other.terms)
-
-    def _limb(self, which: int, word: int) -> np.ndarray:
-        """Word `word` of the records of sum `which`, for all groups."""
-        if (which, word) not in self.limbs:
-            self._require(8 * self.capacity)
-            self.limbs[which, word] = np.zeros(self.capacity, np.int64)
-        return self.limbs[which, word]
-
-    def _grow(self) -> None:
-        """Have room for all groups, and for as many again."""
-        old = self.capacity
-        if len(self.index) <= old:
-            return
-        self.capacity = 2 * len(self.index)
-        self._require((self.capacity - old) * (KEY_BYTES + 8 * (len(LEVELS) + len(self.limbs))))
-        self.levels = np.pad(self.levels, ((0, self.capacity - old), (0, 0)))
-        for place in self.limbs:
-            self.limbs[place] = np.pad(self.limbs[place], (0, self.capacity - old))
-
-    def _require(self, size: int) -> None:
-        if self.capacity > FEW:
-            require_room(f"sums of {len(self.index):,} groups", size, "group by columns of fewer different texts")
-
-    def _count(self, terms: int) -> None:
-        """Carry from limb to limb before one can overflow: until then each moves by less than 2^33 a term."""
-        self.terms += terms
-        if self.terms < exact_sums.MOST_TERMS:
-            return
-        for which, factors in enumerate(self.factors):
-            for word in range(exact_sums.limbs(factors) - 1):
-                if (which, word) in self.limbs:
-                    limb = self.limbs[which, word]
-                    carried = (limb + (1 << CARRY - 1)) >> CARRY   # what stays is small, of either sign
-                    if carried.any():
-                        limb -= carried << CARRY
-                        self._limb(which, word + 1)[:] += carried
-        self.terms = 1
-
-    # ------------------------------------------------------------ what there is
-
-    @property
-    def rows(self) -> int:
-        return int(self.levels.sum())
-
-    def rough(self, smooth: bool) -> bool:
-        """True if a row is not finite, or not `smooth` where all must be."""
-        return any(word >= exact_sums.limbs(self.factors[which]) for which, word in self.limbs) or \
-            (smooth and bool(self.levels[:, 1:].any()))
-
-    def items(self) -> Iterator[tuple[Key, Group]]:
-        """Each group that has rows, with its key."""
-        keys = iter(self.index)
-        for begin in range(0, len(self.index), STEP):
-            end = min(begin + STEP, len(self.index))
-            each = zip(*(self._sums(which, begin, end) for which in range(len(self.names))), strict=True)
-            for key, levels, sums in zip(islice(keys, end - begin), self.levels[begin:end].tolist(), each, strict=True):
-                if rows := sum(levels):
-                    yield key, Group(rows, levels, list(sums))
-
-    def _sums(self, which: int, begin: int, end: int) -> list[ExactSum]:
-        """One sum of some groups."""
-        words = exact_sums.limbs(factors := self.factors[which])
-        used = sorted(word for k, word in self.limbs if k == which)
-        whole, low = [0] * (end - begin), words
-        for word in reversed([word for word in used if word < words]):
-            up, low = CARRY * (low - word), word
-            whole = [(n << up) + more for n, more in zip(whole, self.limbs[which, word][begin:end].tolist(), strict=True)]
-        exponent = CARRY * low + exact_sums.UNIT * factors
-        if not used or used[-1] < words:
-            return [ExactSum.of(n, exponent) for n in whole]
-        zeros = np.zeros(end, np.int64)
-        nan, up, down = (self.limbs.get((which, words + k), zeros)[begin:end].tolist() for k in range(3))
-        return [ExactSum.of(n, exponent, specials) for n, specials in zip(whole, zip(nan, up, down, strict=True), strict=True)]
-
-    def sums(self) -> Sums:
-        """The sums as objects."""
-        return Sums(self.names, dict(self.items()))
-
-    def packed(self) -> dict[str, Any]:
-        """See `Sums.packed`."""
-        return self.sums().packed()
-
-
-AnySums: TypeAlias = Sums | GroupedSums

@@ -1,5 +1,5 @@
-"""--sum and --mean: the work on blocks of rows that are added up, read as ever and never written; and the sums as they are
-written, in every format, in the shape that the results of a point have."""
+"""--sum and --mean: the sums as they are written, in every format, in the shape that the results of a point have; and the work on
+blocks of rows that are added up, read as ever and never written."""
 from __future__ import annotations
 
 import json
@@ -9,11 +9,14 @@ from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate, islice
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from itertools import islice
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
 
 from adcli.answers.evaluation import points_at_once
 from adcli.answers.reporter import Reporter
+from adcli.codegen.machine.arrays import of_doubles, run_arrays
 from adcli.input.fields import Fault
 from adcli.input.settings import ResultOptions
 from adcli.lang.ir import LEVELS, Param, Values, Var
@@ -24,8 +27,8 @@ from adcli.output.numbers import json_number, json_text, number_format, shortest
 from adcli.output.streams import write_points
 from adcli.output.suffixes import ARRAYS
 from adcli.rows.blocks import Done, Work, parquet_tables
-from adcli.rows.sum_work import SumWork, quantities
-from adcli.rows.sums import Group, Key, Sums, rounded
+from adcli.rows.sum_work import ArraySums, SumWork, quantities
+from adcli.rows.sums import Group, Key, OtherShapes, Sums, columns
 from adcli.tables.appended import json_field, quoted, slices
 from adcli.tables.appended import json_text as json_value
 from adcli.tables.reader import Rows, Table
@@ -34,24 +37,10 @@ from adcli.task.request import Signature
 from adcli.task.tasks import Task
 from adcli.task.verbs import MATRIX_FORMATS
 
-if TYPE_CHECKING:
-    from adcli.rows.sum_work import AnySums
 
-Shapes = Mapping[str, tuple[int, ...]]
-"""The shapes of results by their names."""
-
-
-class Summed(NamedTuple):
-    """The sums, and the shapes of what was added where that has shapes, each element with a sum of its own; of no rows none."""
-
-    sums: AnySums
-    shapes: Shapes | None = None
-
-
-def other_shapes(known: Shapes, found: Shapes) -> str:
+def other_shapes(fault: OtherShapes) -> str:
     """The fault of results that have other shapes than those before."""
-    name = next(name for name in known if known[name] != found[name])
-    return f"'{name}' has shape {found[name]}, and {known[name]} in the rows before: a sum needs one shape"
+    return f"'{fault.name}' has shape {fault.found}, and {fault.known} in the rows before: a sum needs one shape"
 
 
 class SumNames(NamedTuple):
@@ -103,34 +92,27 @@ class SumReport:
     """Sums as they are written: one result, or one for each group. `comma`: the table has decimal commas, and CSV gets them.
     `reporter` is told what is not finite although all rows are."""
 
-    def __init__(self, task: Task, options: ResultOptions, summed: Summed, separator: str, comma: bool,
+    def __init__(self, task: Task, options: ResultOptions, total: Sums, separator: str, comma: bool,
                  reporter: Reporter) -> None:
-        self.task, self.options, (self.total, shapes) = task, options, summed
+        self.task, self.options, self.total, self.shapes = task, options, total, total.shapes
         self.names = names = sum_names(task.signature, options)
         self.separator, self.comma, self.reporter = separator, comma, reporter
-        weights = [] if names.weights is None else [names.weights]
-        self.shapes: Shapes = dict.fromkeys(self.total.names, ()) if shapes is None else {**dict.fromkeys(weights, ()), **shapes}
+        self.weighted = names.weights is not None
         self.number = number_format(options.fmt, options.hexadecimal)
         self.layout = task.layout(False)
         self.results = len(self.layout.results)
 
     def rows(self) -> Iterator[SumRow]:
         """The sums of each group, or of all rows."""
-        for key, group in self.total.items() if self.names.groups else self.alone():
-            row = SumRow(key, group, rounded(self.total.names, group, self.options.mean, self.names.weights))
+        for key, group in self.total.items():
+            row = SumRow(key, group, group.values(self.options.mean, self.weighted))
             self.remark(row)
             yield row
-
-    def alone(self) -> Iterator[tuple[Key, Group]]:
-        """All rows, also where there are none."""
-        assert isinstance(self.total, Sums)
-        yield (), self.total.group()
 
     def entries(self, values: list[float]) -> list[Any]:
         """The values of a group with the elements of a tensor as an array."""
         if not any(self.shapes.values()):
             return values
-        import numpy as np
         rest = iter(values)
         return [np.reshape(list(islice(rest, math.prod(shape))), shape) if shape else next(rest)
                 for shape in self.shapes.values()]
@@ -141,7 +123,7 @@ class SumReport:
         if all(map(math.isfinite, values)):
             return
         self.reporter.failed, where = True, f"{self.title(key)}: " if key else ""
-        if self.options.mean and not (group.rows if self.names.weights is None else group.sums[0].whole):
+        if self.options.mean and not (group.sums[0].whole if self.weighted else group.rows):
             reason = "there are no rows" if not group.rows else "the weights add up to 0"
             self.reporter.remark("means of nothing", f"note: {where}{reason}, so the means are nan".__str__)
             return
@@ -164,7 +146,7 @@ class SumReport:
                 self.write_arrays(out)
             case form if form in MATRIX_FORMATS:
                 from adcli.answers.results import matrices
-                row = Row({}, next(self.rows()).values[self.names.weights is not None:][:self.results], -1)
+                row = Row({}, next(self.rows()).values[self.weighted:][:self.results], -1)
                 write_points(out, matrices(self.task, form, [row], self.number, False))
             case "json":
                 write_points(out, (json_text(self.record(*row)) + "\n" for row in self.rows()))
@@ -226,7 +208,7 @@ class SumReport:
             found["group"] = {name: json.loads(json_field(text.encode(), self.comma))
                               for name, text in zip(self.names.groups, key, strict=True)}
         found["rows"] = group.rows
-        if self.names.weights is not None:
+        if self.weighted:
             found["weights"] = values.pop(0)
         found |= self.layout.shaped(values[:self.results])
         if self.options.gauss_newton:
@@ -237,23 +219,16 @@ class SumReport:
 
     def arrays(self) -> tuple[list[Key], dict[str, Any]]:
         """The groups, and the numbers in columns."""
-        import numpy as np
         keys, numbers, values = [], array("q"), array("d")
         for row in self.rows():
             keys.append(row.key)
             numbers.extend(n for _, n in self.counts(row.group))
             values.extend(row.values)
         names = self.names.rows, *self.names.levels
-        counts = np.array(numbers, np.int64).reshape(-1, len(names))
-        ends = list(accumulate(map(math.prod, self.shapes.values())))
-        columns = np.split(np.array(values).reshape(len(keys), ends[-1] if ends else 0), ends[:-1], axis=1)
-        return keys, dict(zip(names, counts.T.copy(), strict=True)) | {
-            name: c.reshape(len(keys), *shape) for (name, shape), c in zip(self.shapes.items(), columns, strict=True)}
+        return keys, columns(dict.fromkeys(names, ()), keys, np.array(numbers)) | columns(self.shapes, keys, np.array(values))
 
     def write_arrays(self, out: BinaryIO) -> None:
         """Each column as an array, of groups also their texts; without groups each as a number."""
-        import numpy as np
-
         from adcli.output.tensors import write_npz
         if self.options.form == "npy":
             raise AdError(f"-o {self.options.output}: a sum is several arrays", help="use .npz")
@@ -262,10 +237,7 @@ class SumReport:
         write_npz(out, ((name, a if self.names.groups else a[0]) for name, a in (texts | arrays).items()))
 
 
-# ---------------------------------------------------------------- rows that are added up
-
-FINITE_NEEDED = "a weight must be a finite number"
-
+# ---------------------------------------------------------------- blocks of rows
 
 class Summing(Work, ABC):
     """Work on rows that are added up: reads inputs, weights and groups."""
@@ -316,22 +288,20 @@ class Summing(Work, ABC):
     def _check_weights(self, rows: Rows, block: bytes) -> None:
         """Make rows bad whose weight is not finite."""
         place = next((i for i, p in enumerate(self.table.inputs) if p.name == self.weights), None)
-        if place is None or finite(rows.columns[place]):
+        if place is None or all(map(math.isfinite, rows.columns[place])):
             return
         lines = [line for _, line in self.table.split(block)]
         for i, w in enumerate(rows.columns[place]):
             if not math.isfinite(w) and i not in rows.faults:
-                rows.faults[i] = Fault(f"column '{self.weights}' is {w!r}: {FINITE_NEEDED}")
+                rows.faults[i] = Fault(f"column '{self.weights}' is {w!r}: a weight must be a finite number")
                 rows.places[i] = lines[i]
-
+    @abstractmethod
+    def empty(self) -> Sums | ArraySums:
+        """The sums of no rows."""
 
     @abstractmethod
-    def added(self, total: Any, done: Done) -> Any:
-        """The sums of the rows so far, None of none, with those of a block; faults that are found in it go to the block."""
-
-    @abstractmethod
-    def summed(self, total: Any) -> Summed:
-        """The sums of all rows."""
+    def add(self, total: Any, done: Done) -> None:
+        """Add a block to the sums of the rows so far; faults that are found in it go to the block."""
 
 
 class SumBlocks(Summing):
@@ -344,17 +314,11 @@ class SumBlocks(Summing):
         summed = quantities(task.signature, options.gauss_newton, names.weights, (names.rows, *names.levels, *names.groups))
         self.adder = SumWork(self.kernel, task.signature, self.constant, summed, keep=not options.no_cache)
 
-    def added(self, total: Any, done: Done) -> Any:
-        if total is None:
-            return done.sums
-        total.merge(done.sums)
-        return total
+    def empty(self) -> Sums:
+        return self.adder.nothing(() if self.grouped else ((),))
 
-    def summed(self, total: Any) -> Summed:
-        if total is None and self.grouped:
-            from adcli.rows.sum_work import GroupedSums
-            total = GroupedSums(self.adder.names, self.adder.factors)
-        return Summed(Sums(self.adder.names) if total is None else total)
+    def add(self, total: Any, done: Done) -> None:
+        total.merge(done.sums)
 
     def _in_arrays(self, lines: Any, block: Any) -> Done:
         count = len(lines)
@@ -363,15 +327,12 @@ class SumBlocks(Summing):
         if weights is not None and not math.isfinite(float(abs(weights).max())):
             text = block if isinstance(block, bytes) else parquet_tables("Parquet").as_csv(self.table, block)
             return self._listed(self._read(text), text)
-        sums = self._added(columns, count, lines.grouped(self.table) if self.grouped else None)
+        sums = self._added(columns, count, lines.grouped(self.table) if self.grouped else ())
         rough = self._first_rough(sums, columns, range(count), block)
         return Done(b"", count, count, [], *rough, self._outside_arrays(columns), sums)
 
-    def _added(self, columns: Mapping[str, Any], count: int, groups: tuple[Sequence[Key], Any] | None) -> AnySums:
-        weights = columns.get(self.weights or "")
-        if groups is None:
-            return self.adder.add_columns(columns, count, weights)
-        return self.adder.add_groups(columns, count, *groups, weights)
+    def _added(self, columns: Mapping[str, Any], count: int, groups: Sequence[Any]) -> Sums:
+        return self.adder.add(columns, count, columns.get(self.weights or ""), *groups)
 
     def _listed(self, rows: Rows, block: bytes) -> Done:
         kept, faults = self._kept(rows)
@@ -380,11 +341,11 @@ class SumBlocks(Summing):
         count, known = len(rows.texts), dict[bytes, int]()
         numbers = array("i", [known.setdefault(text, len(known)) for text in rows.texts]) if self.grouped else None
         groups = [tuple(json.loads(text)) for text in known], numbers
-        sums = self._added(columns, count, groups if self.grouped else None)
+        sums = self._added(columns, count, groups if self.grouped else ())
         rough = self._first_rough(sums, columns, kept, block)
         return Done(b"", count, rows.lines, faults, *rough, self._outside(columns, ()), sums)
 
-    def _first_rough(self, sums: AnySums, columns: Values, kept: Sequence[int],
+    def _first_rough(self, sums: Sums, columns: Values, kept: Sequence[int],
                      block: Any) -> tuple[int, tuple[int, Row] | None]:
         """How many rows are not finite (with --strict: or not smooth), and the first of them with its line."""
         if not sums.rough(self.strict):
@@ -397,9 +358,6 @@ class SumBlocks(Summing):
 def rough_rows(task: Task, known: Mapping[str, float], columns: Values, rows: int,
                smooth: bool) -> tuple[int, int, Row]:
     """How many rows are not finite, or not `smooth` where they must be, and the first one with its number. There is one."""
-    import numpy as np
-
-    from adcli.codegen.machine.arrays import of_doubles, run_arrays
     full = {p.name: np.full(rows, known[p.name]) if p.name in known else np.asarray(columns[p.name])
             for p in task.signature.inputs}
     kernel, many, found = of_doubles(task.kernel), 0, None
@@ -415,8 +373,3 @@ def rough_rows(task: Task, known: Mapping[str, float], columns: Values, rows: in
             found = begin + i, Row(at, [float(r[i]) for r in results], int(levels[i]))
     assert found is not None
     return many, *found
-
-
-def finite(column: Sequence[float]) -> bool:
-    """True if all numbers are."""
-    return all(map(math.isfinite, column))

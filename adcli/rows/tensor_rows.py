@@ -27,8 +27,8 @@ from adcli.lang.sizes.binding import bind
 from adcli.output.streams import say
 from adcli.rows.blocks import ComputedRows, Done, Work
 from adcli.rows.sum_work import ArraySums
-from adcli.rows.summing import Summed, Summing, other_shapes
-from adcli.rows.sums import Key, Sums
+from adcli.rows.summing import Summing, other_shapes
+from adcli.rows.sums import Key, OtherShapes
 from adcli.tables.reader import Rows, Table
 from adcli.task.tasks import Task
 
@@ -167,19 +167,15 @@ class TensorSumWork(Summing, TensorWork):
         first = self._first(block, places[rough[0]], rough[0], columns, results, levels) if rough else None
         return RowsToSum(b"", len(found), rows.lines, faults, len(rough), first, self._outside(columns, ()), found=found)
 
-    def added(self, total: Any, done: Done) -> Any:
+    def empty(self) -> ArraySums:
+        return ArraySums([c.name for c in self.task.signature.results], self.names.weights, self.keep)
+
+    def add(self, total: Any, done: Done) -> None:
         assert isinstance(done, RowsToSum)
         for row in done.found:
-            shapes = {c.name: np.shape(x) for c, x in zip(self.task.signature.results, row.results, strict=True)}
-            if total is None:
-                total = ArraySums(shapes, self.names.weights, keep=self.keep)
-            if shapes != total.shapes:
-                done.faults.append((row.line, Fault(other_shapes(total.shapes, shapes))))
+            try:
+                total.add(row.results, row.level, row.key, row.weight)
+            except OtherShapes as fault:
+                done.faults.append((row.line, Fault(other_shapes(fault))))
                 done.rows -= 1
-                continue
-            total.add_arrays(row.results, row.level, row.key, row.weight)
         done.faults.sort(key=lambda fault: fault[0])
-        return total
-
-    def summed(self, total: Any) -> Summed:
-        return Summed(total.sums(), total.shapes) if total else Summed(Sums(()), {})

@@ -15,7 +15,7 @@ from adcli.lang.ir import Param
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names
 from adcli.output.layout import Layout, Row
-from adcli.rows.stream import Reading, TableRun
+from adcli.rows.stream import TableRun
 from adcli.rows.tensor_rows import Found, TensorWork
 from adcli.solvers.point_report import NOT_SMOOTH
 from adcli.solvers.solution import Root
@@ -102,16 +102,14 @@ def sequel(task: Task, *asked: Any) -> Sequel:
     return Sequel(task.primal, *asked)
 
 
-class SolveReading(Reading):
-    """A table of known inputs."""
-
-    kind = SolveWork
-
-
 class SolveRun(TableRun):
     """Tables of known inputs on their way to solutions."""
 
-    kind, rough_words = SolveReading, ("not solved", "not solved")
+    rough_words = "not solved", "not solved"
+
+    @staticmethod
+    def work_of(task: Task) -> type[SolveWork]:
+        return SolveWork
 
 
 class SolveReporter(Reporter):
