@@ -272,7 +272,7 @@ def most_of_i(nu: Any, off: Any, x: Any, scaled: bool) -> Any:
 
 
 def most_of_j(nu: Any, off: Any, x: Any, scaled: bool) -> Any:
-    return most_of_i(nu, off, x, False) if x < 1 else most_of_y(nu, off, x, False)
+    return most_of_i(nu, off, x, False) if x < 1 and nu >= off else most_of_y(nu, off, x, False)
 
 
 def most_of_y(nu: Any, off: Any, x: Any, scaled: bool) -> Any:
@@ -309,9 +309,10 @@ def first_at_0(name: str, nu: Interval, m: int, n: int) -> Interval:
 
 
 def of_bessel(name: str, derivative: Callable[[int, int], Callable[..., Any]]) -> Callable[..., IntervalFunctionOfMany]:
-    """A row of derivatives of a Bessel function, or of its logarithm, for positive arguments; other than K, for
-    orders from 0 on and at 0 too."""
+    """A row of derivatives of a Bessel function, or of its logarithm, for positive arguments; other than K, at 0 too,
+    and of log(I) for orders from 0 on."""
     first, logarithm = "_k" not in name, "log" in name
+    least = ZERO if first and logarithm else arb(-FAR)
 
     def of_logarithm(m: int, n: int) -> Callable[..., Any]:
         from adcli.lang.formulas.bessel import cumulant
@@ -327,11 +328,11 @@ def of_bessel(name: str, derivative: Callable[[int, int], Callable[..., Any]]) -
         def bounds(nu: Interval, x: Interval) -> Interval:
             if not (nu.bounded and x.bounded):
                 return UNDEFINED
-            if x.hi < 0 or (first and nu.hi < 0):
+            if x.hi < 0 or (logarithm and nu.hi < least):
                 return EMPTY
             if first and x.thin and x.lo == 0:
                 return first_at_0(name, nu, m, n)
-            if x.lo <= 0 or x.hi > FAR or nu.hi > FAR or nu.lo < (0 if first else -FAR):
+            if x.lo <= 0 or x.hi > FAR or nu.hi > FAR or nu.lo < least:
                 return infinity((-1) ** n * INF) if x.thin and x.lo == 0 and m == 0 else UNDEFINED
             if m % 2 and nu.thin and nu.lo == 0 and not first:
                 return Interval(ZERO, ZERO)

@@ -36,14 +36,16 @@ class Saddle:
         self.unit, ratio = op.min(x, 1), (self.root if oscillating else order) / x
         self.top = op.select(ratio < math.inf, op.asinh(ratio), op.log(order) - op.log(x) + math.log(2))
 
-    def exponential(self, scaled: bool, order: Any, sign: int = 1) -> Any:
-        """exp(sign·(order·t − x·cosh(t))) there, or with `scaled` exp(sign·x) times that."""
+    def exponential(self, scaled: int, order: Any, sign: int = 1) -> Any:
+        """exp(sign·(order·t − x·cosh(t))) there, times exp(sign·scaled·x), where `scaled` is at most 1."""
         op, x, rest = self.op, self.x, self.rest
         ratio, small = (self.order + self.root) / x, order < LARGE
         power = op.select(small & (ratio > 2) & (ratio < math.inf), op.pow(ratio, sign * order / 4),
                           op.exp(sign * order * self.top / 4))
-        fallen = op.exp(-sign * rest / 4) if scaled else op.exp(-sign * rest / 4) * op.exp(-sign * x / 4)
-        exponent = sign * ((order * self.top - rest) - (0 if scaled else x))
+        fallen, lost = op.exp(-sign * rest / 4), (1 - scaled) * x
+        if scaled < 1:
+            fallen = fallen * op.exp(-sign * lost / 4)
+        exponent = sign * ((order * self.top - rest) - lost)
         return op.pown(op.select(small, power * fallen, op.exp(exponent / 4)), 4)
 
     def width_above(self) -> Any:

@@ -3,6 +3,7 @@
 I is the integral of exp(x·cosh(t) − ν·t)/(2πi) along a contour from ∞ − πi to ∞ + πi (NIST Digital Library of Mathematical
 Functions, 10.32.12), here t = t₀ + 2·log(1 + iu) with sinh(t₀) = (ν + SHIFT)/x, on which it falls like a Gaussian function of u.
 Derivatives are moments of −t and of cosh(t); for small arguments, where these cancel, those by x are sums over higher orders.
+For orders below 0, I is that of −ν and a share of K (10.27.2).
 """
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ import math
 from functools import cache
 from typing import Any
 
-from adcli.lang.formulas.bessel import EXPONENT, Saddle, cumulant
-from adcli.lang.formulas.elementary import Complex, derivative, polynomial, times
+from adcli.lang.formulas.bessel import EXPONENT, Saddle, cumulant, k_moment
+from adcli.lang.formulas.elementary import Complex, derivative, half_turns, polynomial, times
 
 NODES = tuple(((k + 0.5) / 40,) for k in range(40))
 """Of the midpoint rule from 0 to 1, which is exact to the last digit for such functions."""
@@ -110,8 +111,9 @@ class BesselContour:
 
 
 def in_domain(nu: Any, x: Any, op: Any) -> tuple[Any, Any]:
-    """Order and argument, or others for those outside the domain or infinite."""
-    return op.select((nu >= 0) & (nu < math.inf), nu, 0), op.select((x > 0) & (x < math.inf), x, 1)
+    """Size of the order, and argument, or others for those outside the domain or infinite."""
+    order = op.abs(nu)
+    return op.select(order < math.inf, order, 0), op.select((x > 0) & (x < math.inf), x, 1)
 
 
 def with_ends(n: int, value: Any, end: Any, far: float, nu: Any, x: Any, op: Any) -> Any:
@@ -119,21 +121,37 @@ def with_ends(n: int, value: Any, end: Any, far: float, nu: Any, x: Any, op: Any
     for _ in range(n):
         value = value / op.min(x, 1)
     value = op.select(x == 0, end, op.select(x == math.inf, far, value))
-    return op.select((nu >= 0) & (nu < math.inf) & (x >= 0), value, math.nan)
+    return op.select((op.abs(nu) < math.inf) & (x >= 0), value, math.nan)
+
+
+def below_0(m: int, n: int, sine: Any, cosine: Any, whole: Any, op: Any) -> Any:
+    """The limit at x = 0 of (−1)ᵐ times a derivative of sine·x**−ν, whose own by ν is as that of `cosine`; without it `whole`."""
+    far = (-1.0) ** (m + n) * math.inf
+    return op.select(sine == 0, cosine * far if m else whole, sine * far)
 
 
 def i(scaled: bool, m: int, n: int, nu: Any, x: Any, op: Any) -> Any:
     """I, m times by ν and n times by x; `scaled`, of exp(−x)·I."""
-    along = BesselContour(*in_domain(nu, x, op), op)
+    order, at = in_domain(nu, x, op)
+    along, (sine, cosine) = BesselContour(order, at, op), half_turns(order, op)
     factors = along.by_argument(m, n, scaled)
     moment = along.moment("scaled" if scaled else "plain", m, n, along.saddle.top, along.rest, factors)
     size = along.saddle.exponential(scaled, along.nu, -1)
-    far = 0.0 if scaled else math.nan if m else math.inf
-    return with_ends(n, op.select(size == 0, 0, size * moment), at_0(scaled, m, n, nu, op), far, nu, x, op)
+    saddle, other = Saddle(order, at, op), 0.0
+    for k in range(m + 1):
+        moment_k = k_moment(m - k, n, saddle, "k", saddle.top, (-2 if scaled else -1) * saddle.unit)
+        other = other + math.comb(m, k) * math.pi ** k * (sine, cosine, -sine, -cosine)[k % 4] * moment_k
+    value = op.select(size == 0, 0, size * moment)
+    share = op.select(other == 0, 0, other * saddle.exponential(-scaled, order)) * (2 / math.pi)
+    value = op.select(nu < 0, (-1.0) ** m * (value + share), value)
+    end = at_0(scaled, m, n, order, op)
+    end = op.select(nu < 0, below_0(m, n, sine, cosine, end, op), end)
+    return with_ends(n, value, end, 0.0 if scaled else math.nan if m else math.inf, nu, x, op)
 
 
 def log_i(m: int, n: int, nu: Any, x: Any, op: Any) -> Any:
     """log(I), m times by ν and n times by x. Below NEAR, those by x are of ν·log(x) and of log(I/x**ν)."""
+    nu = op.select(nu >= 0, nu, math.nan)
     along = BesselContour(*in_domain(nu, x, op), op)
     zero, ratio, top = along.nu * 0.0, along.unit / along.x, along.saddle.top
 

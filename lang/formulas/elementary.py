@@ -46,6 +46,13 @@ def polynomial(coefficients: Sequence[float], x: Any) -> Any:
     return value
 
 
+def half_turns(x: Any, op: Any) -> tuple[Any, Any]:
+    """sin(πx) and cos(πx), with all digits beside their zeros."""
+    whole = op.round(x)
+    sign, rest = 1 - 2 * op.abs(whole - 2 * op.floor(whole / 2)), x - whole
+    return sign * op.sin(math.pi * rest), sign * op.sin(math.pi * (0.5 - op.abs(rest)))
+
+
 def exponential_beyond_linear(v: Any, op: Any) -> Any:
     """exp(v) − 1 − v."""
     near = op.abs(v) < 0.5
@@ -73,10 +80,7 @@ def sinc(x: Any, n: int, op: Any) -> Any:
     if odd:
         series = series * (inside * math.pi)
     far = op.select(near | (op.abs(x) == math.inf), 1, x)
-    whole = op.round(far)
-    sign = 1 - 2 * op.abs(whole - 2 * op.floor(whole / 2))
-    sine, cosine = (sign * f(math.pi * (far - whole)) for f in (op.sin, op.cos))
-    y, value = math.pi * far, None
+    (sine, cosine), y, value = half_turns(far, op), math.pi * far, None
     for k in range(n + 1):
         wave = (sine, cosine, -sine, -cosine)[k % 4]
         value = wave / y if value is None else (wave - k * value) / y

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adcli.lang.formulas.beta import bernoulli
-from adcli.lang.formulas.elementary import derivative, polynomial
+from adcli.lang.formulas.elementary import derivative, half_turns, polynomial
 from adcli.lang.formulas.incomplete_gamma import bell
 from adcli.lang.formulas.quadrature import gauss_legendre
 
@@ -81,10 +81,7 @@ def zeta(s: Any, n: int, op: Any) -> Any:
 
 def mirrored(s: Any, u: Any, right: Sequence[Any], op: Any) -> Any:
     """The derivative at s of 2·(2π)**−u·Γ(u)·sin(πs/2)·ζ(u), where u = 1 − s, with the derivatives of ζ at u on the right."""
-    n, turns = len(right) - 1, s / 2
-    whole = op.round(turns)
-    sign, angle = 1 - 2 * op.abs(whole - 2 * op.floor(whole / 2)), math.pi * (turns - whole)
-    sine, cosine = sign * op.sin(angle), sign * op.cos(angle)
+    n, (sine, cosine) = len(right) - 1, half_turns(s / 2, op)
     ratios = bell(n, op.digamma(u) - math.log(2 * math.pi) if n else 0, [op.polygamma(j, u) for j in range(1, n)])
     total: Any = 0.0
     for j in range(n + 1):

@@ -166,13 +166,16 @@ def bessel_rows(row: Callable[..., Fn], op: TableOperations) -> None:
     surface("bessel_ke", lambda *args: k(True, *args), f"exp(x) times the {second}", **columns)
     surface("log_bessel_k", formula("bessel:log_k"), f"logarithm of the {second}", **columns)
     i, first = formula("bessel_i:i"), "modified Bessel function of the first kind"
-    columns = {"defined": "nu >= 0 and x >= 0", "status": (Status(SINGULAR, lambda z, nu, x, *orders: x == 0),)}
+    columns = {"defined": "x > 0 or x == 0 and (nu >= 0 or nu == trunc(nu))",
+               "status": (Status(SINGULAR, lambda z, nu, x, *orders: x == 0),)}
     surface("bessel_i", lambda *args: i(False, *args), first, True, **columns)
     surface("bessel_ie", lambda *args: i(True, *args), f"exp(-x) times the {first}", True, **columns)
+    either = formula("bessel_j:of_kind")
+    surface("bessel_j", lambda *args: either(False, *args), "Bessel function of the first kind", True, **columns)
+    columns["defined"] = "nu >= 0 and x >= 0"
     surface("log_bessel_i", formula("bessel_i:log_i"), f"logarithm of the {first}", **columns)
-    surface("bessel_j", formula("bessel_j:j"), "Bessel function of the first kind", True, **columns)
-    columns = {"defined": "nu >= 0 and x > 0", "status": pole}
-    surface("bessel_y", formula("bessel_j:y"), "Bessel function of the second kind", **columns)
+    columns = {"defined": "x > 0 or x == 0 and nu < 0 and nu + 0.5 == trunc(nu)", "status": pole}
+    surface("bessel_y", lambda *args: either(True, *args), "Bessel function of the second kind", **columns)
 
 
 def voigt_rows(row: Callable[..., Fn], op: TableOperations) -> None:

@@ -297,7 +297,7 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
         """A Bessel function, or a derivative, by differences with Arb; outside its domain, and far out, as floats have it."""
         def value(nu: Any, x: Any, m: Any = 0, n: Any = 0) -> Any:
             m, n = int(m), int(n)
-            if not (mp.isfinite(nu) and mp.isfinite(x) and x > 0 and near(nu, x, bits=20)) or (nu < 0 and "_k" not in name):
+            if not (mp.isfinite(nu) and mp.isfinite(x) and x > 0 and near(nu, x, bits=20)) or (nu < 0 and name == "log_bessel_i"):
                 at = [float(nu), float(x), float(m), float(n)]
                 return mp.mpf(FLOAT.apply(TABLE[f"d{name}"], at, tuple(map(Lit, at))))
             if m % 2 and not nu and "_k" in name:

@@ -62,6 +62,11 @@ def greater_order(r: random.Random) -> tuple[float, float]:
     return max(order, 0.3), max(x, 0.05)
 
 
+def signed_order(r: random.Random) -> tuple[float, float]:
+    order, x = greater_order(r)
+    return r.choice((-round(order + 1), -order, -order - 1, order + 1)), x
+
+
 def beta_tail(a: Any, b: Any, x: Any) -> Any:
     """The regularized incomplete beta function, from the lesser tail."""
     if x > a / (a + b):
@@ -102,7 +107,7 @@ def owens_t(h: Any, a: Any) -> Any:
 FUNCTIONS = {"bessel_k": (mpmath.besselk, order_and_argument),
              "bessel_ke": (lambda nu, x: mpmath.exp(x) * mpmath.besselk(nu, x), order_and_argument),
              "log_bessel_k": (lambda nu, x: mpmath.log(mpmath.besselk(nu, x)), order_and_argument),
-             "bessel_i": (mpmath.besseli, greater_order),
+             "bessel_i": (mpmath.besseli, signed_order),
              "bessel_ie": (lambda nu, x: mpmath.exp(-x) * mpmath.besseli(nu, x), greater_order),
              "log_bessel_i": (lambda nu, x: mpmath.log(mpmath.besseli(nu, x)), greater_order),
              "inc_beta": (beta_tail, shapes_and_argument),
@@ -111,7 +116,7 @@ FUNCTIONS = {"bessel_k": (mpmath.besselk, order_and_argument),
              "gamma_p": (lambda a, x: tail(a, x, False), shape_and_argument),
              "gamma_q": (lambda a, x: tail(a, x, True), shape_and_argument),
              "voigt": (voigt, place_and_widths),
-             "bessel_j": (mpmath.besselj, order_and_argument), "bessel_y": (mpmath.bessely, order_and_argument),
+             "bessel_j": (mpmath.besselj, signed_order), "bessel_y": (mpmath.bessely, signed_order),
              "zeta": (mpmath.zeta, order_from_left_to_right),
              "hurwitz_zeta": (mpmath.zeta, lambda r: (1 + 10 ** r.uniform(-6, 1.5), 10 ** r.uniform(-3, 2))),
              "owens_t": (owens_t, lambda r: (10 ** r.uniform(-4, 1), 10 ** r.uniform(-4, 1.5)))}
