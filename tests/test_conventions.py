@@ -8,6 +8,7 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate
 from adcli.lang.lower.frontend import parse
 from back_ends import BACK_ENDS, MODES, alike, derivatives
+from row_tables import each_row
 
 import adcli
 
@@ -125,9 +126,9 @@ def name_of(case):
     return f"{text} at {','.join(f'{k}={v}' for k, v in at.items())} wrt {','.join(partials)}"
 
 
-@pytest.mark.parametrize("back_end", BACK_ENDS)
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("case", TABLE, ids=name_of)
+@each_row("back_end", BACK_ENDS)
+@each_row("mode", MODES)
+@each_row("case", TABLE, ids=name_of)
 def test_convention(case, mode, back_end):
     text, at, partials, status = case
     program = adcli.compile(f"v = {text}").program
@@ -150,16 +151,16 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize("back_end", BACK_ENDS)
-@pytest.mark.parametrize("text, at, want", VALUES)
+@each_row("back_end", BACK_ENDS)
+@each_row("text, at, want", VALUES)
 def test_value_at_an_awkward_point(text, at, want, back_end):
     program = adcli.compile(f"v = {text}").program
     [(got, _)] = derivatives(program, [at], "reverse", back_end)
     assert alike(got["v"], want) or got["v"] == pytest.approx(want, rel=4e-16)
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("formula, at", [
+@each_row("mode", MODES)
+@each_row("formula, at", [
     ("log(x)", -2.0), ("log2(x)", -2.0), ("log10(x)", -0.5), ("log1p(x)", -3.0), ("sqrt(x)", -1.0), ("asin(x)", 2.0),
     ("acos(x)", -2.0), ("acosh(x)", 0.5), ("atanh(x)", 2.0), ("x**0.5", -1.0), ("2**y * (x**y)", -1.5), ("xlogy(2, x)", -1.0),
     ("lgamma(x)", -1.0), ("gamma(x)", -2.0)])

@@ -9,12 +9,13 @@ import json
 import pytest
 from compare_corpus import cases, misses
 from places import DATA
+from row_tables import each_row
 from session_seed import part
 
 CASES = list(cases(DATA))
 
 
-@pytest.mark.parametrize("case", part(CASES, 4), ids=lambda case: case["id"])
+@each_row("case", part(CASES, 4), ids=lambda case: case["id"])
 def test_the_program_agrees_with_its_references(case):
     assert list(misses(case, hessians=True)) == []
 

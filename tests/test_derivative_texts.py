@@ -21,6 +21,7 @@ from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.sum_order import contracted
 from edge_programs import edges, point
 from places import ROOT
+from row_tables import each_row
 from same_programs import equal
 from session_seed import drawn, half
 from tensor_texts import ACCEPTED, NAMED
@@ -59,7 +60,7 @@ def stays(program: Program) -> None:
         assert style == "prefix" or print_program(again, style) == text
 
 
-@pytest.mark.parametrize(("name", "derivative"), chosen())
+@each_row(("name", "derivative"), chosen())
 def test_a_text_that_is_read_is_the_same(name: str, derivative: str) -> None:
     program = parse(text_of(name))
     if len(program.equations) <= LONGEST:

@@ -4,19 +4,17 @@ from __future__ import annotations
 import math
 
 import pytest
-from adcli.codegen.machine.kernel import run
-from adcli.codegen.rows.compiled import compile_program
-from adcli.codegen.rows.expand import for_machine
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.simplify.simplify import simplify
-from back_ends import BACK_ENDS, MODES, alike, bits, derivatives, same, ulps, values
+from back_ends import BACK_ENDS, MODES, alike, bits, derivatives, same, ulps
 from laws import unsimplified
-from one_operation import REAL, SPECIAL, SPECIAL_FUNCTIONS, SUMS, program, samples, special_points
+from one_operation import REAL, SPECIAL, program, samples, special_points
+from row_tables import each_row
+from session_seed import each_choice
 
 import adcli
 
-every_primitive = pytest.mark.parametrize("op", REAL, ids=lambda op: op.name)
 both_back_ends = pytest.mark.parametrize("back_end", BACK_ENDS)
 
 LINEAR = {"add", "sub", "neg", "mul", "div", "fma", "select", "copysign", "stop"}
@@ -25,17 +23,12 @@ LINEAR = {"add", "sub", "neg", "mul", "div", "fma", "select", "copysign", "stop"
 PARTLY = {"pow", "pown", "hypot", "fmin", "fmax", "xlogy", "dxlogy"}
 """Rows whose value can be a number although an argument is NaN, so a partial can be one too."""
 
-LIBRARY, COMPOSED = 4, 10
-"""Units in the last place between the native value of a row and the reference's: of one call of a library, and of a formula
-of such calls, which has their errors. The most in 240,000 points: 3 (cbrt), and 8 (sech2, whose square doubles cosh's)."""
-
 
 def points(op):
     return samples(op, 10) + special_points(op)
 
 
-@both_back_ends
-@every_primitive
+@each_row("op, back_end", each_choice(REAL, BACK_ENDS))
 def test_both_modes_agree_to_the_bit_and_nan_and_smooth_are_told(op, back_end):
     at = points(op)
     by_forward, by_reverse = (derivatives(program(op), at, mode, back_end) for mode in MODES)
@@ -95,8 +88,7 @@ def test_the_square_however_written(mode, back_end):
         assert bits(a[0]["v"]) == bits(b[0]["v"]) == bits(c[0]["v"]) == bits(d[0]["v"])
 
 
-@pytest.mark.parametrize("mode", MODES)
-@every_primitive
+@each_row("op, mode", each_choice(REAL, MODES))
 def test_simplification_changes_no_bit(op, mode):
     p = program(op)
     plain = unsimplified(p, mode)
@@ -106,27 +98,6 @@ def test_simplification_changes_no_bit(op, mode):
         for simple in (once, twice):
             got = evaluate(simple, at, FLOAT)
             assert all(same(got[k], want[k]) for k in got if k in want), at
-
-
-@every_primitive
-def test_a_row_does_not_depend_on_its_neighbours(op):
-    derived = gradient(program(op))
-    at = (samples(op, 7) + special_points(op))[:61]
-    kernel = compile_program(for_machine(derived))
-    columns = [[point[p.name] for point in at] for p in derived.params]
-    together = run(kernel, columns)
-    for i in range(len(at)):
-        alone = run(kernel, [[c[i]] for c in columns])
-        assert [bits(c[i]) for c in together] == [bits(c[0]) for c in alone]
-
-
-@every_primitive
-def test_native_against_reference(op):
-    at = points(op)
-    native, reference = (values(program(op), at, b) for b in ("native", "reference"))
-    for point, got, want in zip(at, native, reference, strict=True):
-        loose = op.name in {*SPECIAL_FUNCTIONS, *SUMS} and math.isfinite(want["z"]) and math.isfinite(got["z"])
-        assert ulps(got["z"], want["z"]) <= (COMPOSED if op.value else LIBRARY) or loose, (point, got, want)
 
 
 def test_alike_tells_a_difference():

@@ -26,6 +26,7 @@ from adcli.lang.printing.printer import print_program
 from command import adcli
 from places import ROOT
 from planted_faults import wrong_rule
+from row_tables import each_row
 from same_programs import equal
 
 FILES = sorted((ROOT / "tests" / "programs").glob("*.ad"))
@@ -66,7 +67,7 @@ def test_stages_are_as_written(path: Path, request: pytest.FixtureRequest) -> No
     assert rewritten(text) == text
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+@each_row("path", FILES, ids=lambda p: p.stem)
 def test_stages_read_back(path: Path) -> None:
     """The text of a stage is a program that is equal to what the pass made, and that of a verb one that prints and reads back."""
     program, given = sections(path.read_text(encoding="utf-8"))

@@ -11,8 +11,8 @@ from collections import defaultdict
 from fnmatch import fnmatch
 from pathlib import Path
 
-import pytest
 from places import ROOT
+from row_tables import each_row
 
 TOP = ("lang", "codegen", "adcli")
 FILES = sorted(path for top in TOP for path in (ROOT / top).rglob("*.py"))
@@ -81,7 +81,7 @@ TESTED_AS = {
 """Files whose test has another name: that test, with the files (or patterns of files)."""
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda p: p.relative_to(ROOT).as_posix())
+@each_row("folder", FOLDERS, ids=lambda p: p.relative_to(ROOT).as_posix())
 def test_a_folder_says_what_it_is_for(folder: Path) -> None:
     said = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
     assert len(re.findall(r"[.!?](?=\s|$)", said)) >= 2, "__init__.py says in two sentences what may be done here, and what not"

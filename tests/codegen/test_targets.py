@@ -10,6 +10,7 @@ from adcli.codegen.emission import EmitOptions
 from adcli.codegen.targets import TARGETS
 from adcli.lang.lower.frontend import parse
 from native_programs import long_program
+from row_tables import each_row
 
 
 @pytest.mark.parametrize("name", ["llvm", "asm", "object"])
@@ -39,7 +40,7 @@ PROGRAMS = [
 ]
 
 
-@pytest.mark.parametrize("text, lanes, version", PROGRAMS)
+@each_row("text, lanes, version", PROGRAMS)
 def test_llvm_says_which_version_it_needs(text: str, lanes: int, version: int) -> None:
     written = str(TARGETS["llvm"].emit(parse(text), [], EmitOptions(lanes=lanes)))
     assert f"\n; needs LLVM {version} or newer\n" in written

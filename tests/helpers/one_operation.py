@@ -73,7 +73,7 @@ def number_of_points(op: Primitive, usual: int) -> int:
 
 def few_costly(rows: Sequence[Primitive]) -> list[Primitive]:
     """Rows without most of the costly ones, where each of these is a text of thousands of lines. Another run has others."""
-    return [*(op for op in rows if op.name not in COSTLY), *part([op for op in rows if op.name in COSTLY], 8)]
+    return [*(op for op in rows if op.name not in COSTLY), *part([op for op in rows if op.name in COSTLY], 8, bit=2)]
 
 
 def power_terms(x: float, y: float, m: float, n: float) -> float:

@@ -18,8 +18,9 @@ from adcli.lang.tree.notation import MATRIX_CALLS
 
 Require = Callable[[bool, str], None]
 """Raises with the message, at the place it was made for, unless the condition holds."""
-_sound = dict[int, tuple[Equation, set[str]]]()
-"""Equations that are complete by themselves where inputs bind these sizes: passes hand most of them on."""
+_sound = dict[int, tuple[Equation, set[str], set[Var]]]()
+"""Equations that are complete by themselves where inputs bind these sizes, with the values they read: passes hand most of them
+on."""
 MOST_SOUND = 100_000
 
 
@@ -35,12 +36,14 @@ def check(program: Program) -> Program:
     for p in program.params:
         require(p.var not in bound, f"input {p.name} is bound twice")
         bound.add(p.var)
+    count = len(bound)
     for i, e in enumerate(program.equations):
-        require = _at(program, i)
-        _check_equation(e, bound, sizes, require)
-        if not bound.isdisjoint(e.outs) or len({*e.outs}) < len(e.outs):
-            require(False, f"{', '.join(out.name for out in e.outs)} is bound twice")
+        if not _is_sound(e, bound, sizes):
+            _check_equation(e, bound, sizes, _at(program, i))
         bound.update(e.outs)
+        count += len(e.outs)
+        if len(bound) < count:
+            _at(program, i)(False, f"{', '.join(out.name for out in e.outs)} is bound twice")
     require = _at(program, len(program.equations))
     for r in program.results:
         require(isinstance(r.atom, Lit) or (r.atom in bound and not r.atom.truth), f"result {r.name} is not a bound real value")
@@ -74,16 +77,20 @@ def _around(program: Program, i: int) -> Iterable[str]:
         yield f"{'>' if k == i else ' '} {', '.join(o.name or '?' for o in e.outs)} = {e.op.name}({args})"
 
 
-def _check_equation(e: Equation, bound: set[Var], sizes: set[str], require: Require) -> None:
-    for a in e.args:
-        if not isinstance(a, Lit) and a not in bound:
-            require(False, f"argument {a.name} is no bound value")
+def _is_sound(e: Equation, bound: set[Var], sizes: set[str]) -> bool:
+    """Whether an equation that has been checked before reads bound values only."""
     known = _sound.get(id(e))
-    if known is not None and known[0] is e and known[1] <= sizes:
-        return
+    return known is not None and known[0] is e and known[1] <= sizes and known[2] <= bound
+
+
+def _check_equation(e: Equation, bound: set[Var], sizes: set[str], require: Require) -> None:
+    reads = {a for a in e.args if isinstance(a, Var)}
+    for a in reads - bound:
+        require(False, f"argument {a.name} is no bound value")
     require(len(e.outs) == e.op.outs, "wrong number of results")
     for out in e.outs:
-        require(out.truth == e.op.truth, f"{out.name} has the wrong kind")
+        if out.truth != e.op.truth:
+            require(False, f"{out.name} has the wrong kind")
     if isinstance(e.op, Comprehension):
         _check_comprehension(e, e.op, sizes, require)
     elif isinstance(e.op, Recurrence):
@@ -94,23 +101,23 @@ def _check_equation(e: Equation, bound: set[Var], sizes: set[str], require: Requ
         _check_row(e, require)
     if len(_sound) > MOST_SOUND:
         _sound.clear()
-    _sound[id(e)] = e, sizes
+    _sound[id(e)] = e, sizes, reads
 
 
 # ---------------------------------------------------------------- a row of the table
 
 def _check_row(e: Equation, require: Require) -> None:
-    if any(isinstance(a, Var) and a.shape for a in (*e.args, *e.outs)):
-        shapes = {a.shape for a in (*e.args, *e.outs) if isinstance(a, Var)}
-        require(e.op is TABLE["dup"] and len(shapes) == 1, "a scalar operation on tensors")
-    require(len(e.args) >= e.op.arity if e.op.variadic else len(e.args) == e.op.arity, "wrong number of arguments")
+    op, shapes = e.op, {a.shape for a in (*e.args, *e.outs) if isinstance(a, Var)}
+    if shapes != {()}:
+        require(not any(shapes) or (op is TABLE["dup"] and len(shapes) == 1), "a scalar operation on tensors")
+    require(len(e.args) >= op.arity if op.variadic else len(e.args) == op.arity, "wrong number of arguments")
     for position, a in enumerate(e.args):
+        truth, static = op.kind(position) == "t", position in op.static
         if isinstance(a, Lit):
-            require(e.op.kind(position) == "r", "a constant where a truth value belongs")
-            require(position not in e.op.static or a.integer is not None, "a constant that is no integer")
-        else:
-            require(a.truth == (e.op.kind(position) == "t"), f"{a.name} has the wrong kind")
-            require(position not in e.op.static, "an argument that must be constant")
+            if truth or (static and a.integer is None):
+                require(False, "a constant where a truth value belongs" if truth else "a constant that is no integer")
+        elif static or a.truth != truth:
+            require(False, f"{a.name} has the wrong kind" if a.truth != truth else "an argument that must be constant")
 
 
 # ---------------------------------------------------------------- a comprehension
@@ -208,7 +215,8 @@ def _check_recurrence(e: Equation, op: Recurrence, sizes: set[str], require: Req
     for s in op.statements:
         require(isinstance(s.op, Boxed) and s.outs[0] in op.histories, "a statement that does not write a history")
         _check_statement(s, s.op, op, require)  # type: ignore[arg-type]
-        _check_equation(s, known, sizes, require)
+        if not _is_sound(s, known, sizes):
+            _check_equation(s, known, sizes, require)
     require({s.outs[0] for s in op.statements} == set(op.histories), "a history that no statement writes")
     require(op.until is None or len(op.histories[op.until].shape) == 1, "the end of a loop has more dimensions than the step")
     for each in meetings(e):

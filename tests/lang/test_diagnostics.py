@@ -8,6 +8,7 @@ from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.lower.frontend import parse
 from adcli.lang.syntax.scan import decode
 from places import ROOT
+from row_tables import each_row
 
 GOLDEN = ROOT / "tests" / "lang" / "faults.txt"
 BETWEEN, THEREFORE = "\n---\n", "\n=>\n"
@@ -91,7 +92,7 @@ def test_at_most_twenty() -> None:
     assert len(places("\n".join(f"v{i} = foo(x)" for i in range(50)))) == 20
 
 
-@pytest.mark.parametrize("text", [
+@each_row("text", [
     "def f(x) = 2x\nv = f(3)",
     "a = 2x\nv = a + 1\noutput v, a",
     "a = foo(x)\nb = a < 1 ? a : 2\noutput a, b",

@@ -4,16 +4,16 @@ from __future__ import annotations
 import math
 import re
 
-import pytest
 from adcli.codegen.c.language import Helpers
 from adcli.codegen.c.spelling import KEYWORDS, LANGUAGE, MATHS, identifier, language, number
 from adcli.lang.operations.precision import DOUBLE
 from hypothesis import given
 from hypothesis import strategies as st
 from random_programs import law
+from row_tables import each_row
 
 
-@pytest.mark.parametrize("value, text", [
+@each_row("value, text", [
     (2.0, "2.0"), (-0.0, "-0.0"), (0.5, "0.5"), (-0.125, "-0.125"), (0.1, "0x1.999999999999ap-4"), (1e15, "1000000000000000.0"),
     (1e16, "0x1.1c37937e08p+53"), (5e-324, "0x0.0000000000001p-1022"), (2.0 ** 60, "0x1p+60"), (math.inf, "(double)INFINITY"),
     (-math.inf, "-(double)INFINITY"), (math.nan, "(double)NAN")])
@@ -29,7 +29,7 @@ def test_a_number_reads_back_with_its_bits(value: float) -> None:
     assert (back, math.copysign(1, back)) == (value, math.copysign(1, value))
 
 
-@pytest.mark.parametrize("name, letters", [
+@each_row("name, letters", [
     ("x", "x"), ("α", "alpha"), ("Δt", "deltat"), ("größe", "gro_e"), ("x̂", "x"), ("a·b", "a_b"), ("_u", "v_u"), ("__", "v_"),
     ("NAN", "v_NAN"), ("I", "I"), ("1st", "v_1st"), ("变", "v_"), ("x₂", "x2"), ("ﬁ", "fi"), ("é", "e")])
 def test_names(name: str, letters: str) -> None:

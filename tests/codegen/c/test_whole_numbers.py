@@ -1,10 +1,10 @@
 """How C writes sizes and indices."""
 from __future__ import annotations
 
-import pytest
 from adcli.codegen.c.whole_numbers import WholeNumbers
 from adcli.codegen.scripts.python import ArrayNumbers
 from adcli.lang.ir.affine import Affine, Index, affine, floor, greatest, least, product, remainder
+from row_tables import each_row
 
 ROW, COLUMN, N, M = Index("i"), Index("j"), affine("N"), affine("M")
 i, j = affine(ROW), affine(COLUMN)
@@ -17,7 +17,7 @@ def whole(negative: bool = False) -> WholeNumbers:
     return made
 
 
-@pytest.mark.parametrize("x, text", [
+@each_row("x, text", [
     (i * 2 + j - 1, "2*i + j - 1"), (affine(3) - i, "3 - i"), (i * -1, "-i"),
     (floor(N, 2), "N / 2"), (floor(N + 1, 2) * 3, "3*((N + 1) / 2)"), (product(N, M + 1), "N*(M + 1)"),
     (floor(N - M, 2), "f_floor(N - M, 2)"), (floor(N, M), "N / M"),
@@ -26,7 +26,7 @@ def test_sizes(x: Affine, text: str) -> None:
     assert whole().text(x) == text
 
 
-@pytest.mark.parametrize("x, text", [
+@each_row("x, text", [
     (N - i - 1, "i < N"), (i - j, "j <= i"), (N - 2, "N >= 2"), (i + 1, None),
     (N - i - 3, "i + 2 < N"), (least(N, M) - i - 1, "i < M && i < N"),
     (greatest(N, M) - 3, "((M >= 3) || (N >= 3))"), (affine(-1) - i, "i < 0")])

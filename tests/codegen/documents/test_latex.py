@@ -16,6 +16,7 @@ from loop_programs import LOOPS
 from one_operation import REAL, few_costly, program
 from places import DATA
 from random_programs import sample
+from row_tables import each_row
 from session_seed import drawn, half, session_seed
 
 COMMANDS = frozenset((
@@ -82,7 +83,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("made, lines", CASES.values(), ids=CASES.keys())
+@each_row("made, lines", CASES.values())
 def test_a_line(made: Program, lines: list[str]) -> None:
     text = equations(made)
     check(text)
@@ -122,7 +123,7 @@ def lines_of(text: str) -> list[str]:
     return equations(parse(text)).splitlines()[1:-1]
 
 
-@pytest.mark.parametrize("text, wanted", [
+@each_row("text, wanted", [
     ("input A(M, N), B(N)\nC(i) +=! A(i, j)*B(j)", [r"C_{i} &= \sum_{j=0}^{N-1} A_{i,j} \cdot B_{j}"]),
     ("input x(N), w(K)\ny(i) max=! x(i + 2*k) - w(k)", [r"y_{i} &= \max_{0 \le k < K} (x_{i+2 k} - w_{k})"]),
     ("input z(N, K)\ns(n) lse=! z(n, k)", [r"s_{n} &= \log \sum_{k=0}^{K-1} \exp z_{n,k}"]),

@@ -12,6 +12,7 @@ from adcli.codegen.documents.notation import CAPITALS, LETTERS, WRITTEN_OUT, Uni
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.lower.frontend import parse
 from adcli.lang.tree.notation import ATOM, infix
+from row_tables import each_row
 
 AT = {"x": 1.7, "y": 2.3}
 
@@ -28,7 +29,7 @@ def written(name, orders):
     return notation.operation(name, [("x", ATOM), ("y", ATOM), *[notation.number(float(n)) for n in orders]])[0]
 
 
-@pytest.mark.parametrize("orders", [(m, n) for m in range(4) for n in range(4)])
+@each_row("orders", [(m, n) for m in range(4) for n in range(4)])
 def test_a_derivative_of_a_power_is_that_number(orders):
     right = float(mpmath.diff(lambda x, y: x**y, (AT["x"], AT["y"]), orders))
     assert eval(written("dpow", orders), {"log": math.log}, AT) == pytest.approx(right, rel=1e-12)
@@ -58,7 +59,7 @@ def test_names_in_latex_are_told_apart():
     assert len(set(found.values())) == len(names)
 
 
-@pytest.mark.parametrize(("name", "base", "index"), [
+@each_row(("name", "base", "index"), [
     ("x", "x", ""), ("x1", "x", "1"), ("x_1", "x", "1"), ("x_max", "x", r"\text{max}"), ("x_i", "x", "i"),
     ("x_Δ", "x", r"\text{Δ}"),
     ("long", r"\mathit{long}", ""), ("long_2", r"\mathit{long}", "2"), ("long_one_here", r"\mathit{long\_one\_here}", ""),

@@ -4,6 +4,7 @@ import pytest
 from adcli.codegen.modules.runtime import compile_tensors
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
+from row_tables import each_row
 
 INPUTS = "input x(J), A(J, K, J)\nparam int32 I(E), int32 P(E), int32 Q(2*E), int32 B(E, K)\n"
 PROGRAMS = {
@@ -30,7 +31,7 @@ def named(text: str, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {p.name: values[p.name] for p in parse(text).params}
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@each_row("name", PROGRAMS)
 def test_registers_have_the_numbers_of_one_lane(name: str) -> None:
     text = INPUTS + PROGRAMS[name]
     wide, one = compile_tensors(parse(text), lanes=4), compile_tensors(parse(text), lanes=1)
@@ -40,9 +41,9 @@ def test_registers_have_the_numbers_of_one_lane(name: str) -> None:
         assert all(np.allclose(found[k], want[k], rtol=1e-14, atol=1e-14) for k in want), e
 
 
-@pytest.mark.parametrize("name, source", [("a sum", "I"), ("an integer that is gathered", "P"), ("integers at a distance", "Q"),
+@each_row("name, source", [("a sum", "I"), ("an integer that is gathered", "P"), ("integers at a distance", "Q"),
                                           ("two subscripts and an index", "I"), ("a sum onto elements", "I")])
-@pytest.mark.parametrize("places", [[0], [5], [36], [7, 2], [33, 34]])
+@each_row("places", [[0], [5], [36], [7, 2], [33, 34]])
 def test_the_first_integer_outside_is_told(name: str, source: str, places: list[int]) -> None:
     text, values = INPUTS + PROGRAMS[name], at(37, 5)
     for k in places:

@@ -15,6 +15,7 @@ from adcli.lang.ir import Program
 from adcli.lang.lower.frontend import parse
 from adcli.lang.operations.precision import DOUBLE, PRECISIONS
 from native_tensors import assert_same_bits, everywhere
+from row_tables import each_row
 
 import adcli
 from adcli.task.native import native as compile_code
@@ -49,7 +50,7 @@ def point(program: Program, n: int) -> dict[str, np.ndarray]:
     return {p.name: drawn.get(p.name, r.normal(size=n) if p.var.shape else np.array(1.3)) for p in program.params}
 
 
-@pytest.mark.parametrize("text, wrt, sizes", CASES.values(), ids=CASES)
+@each_row("text, wrt, sizes", CASES.values())
 def test_which_statements_are_in_one_loop(text: str, wrt: list[str] | None, sizes: list[int]) -> None:
     made = laid_out(program_of(text, wrt), veclib.lanes(), veclib.host())
     assert [len(j.steps) for j in made.joints] == sizes

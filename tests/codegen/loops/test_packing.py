@@ -13,6 +13,7 @@ from adcli.codegen.schedules.schedule import Schedule
 from adcli.lang.lower.frontend import parse
 from adcli.lang.operations.precision import DOUBLE, SINGLE, Precision
 from native_tensors import assert_same_bits
+from row_tables import each_row
 from session_seed import half
 
 PRODUCTS = {"apart": "input A(M, K), B(K, N)\nC(i, j) +=! A(i, k)*B(k, j)\noutput C",
@@ -52,9 +53,9 @@ def product(kind: str, m: int, k: int, n: int, precision: Precision = DOUBLE) ->
     return compile_tensors(parse(PRODUCTS[kind]), 8 * 8 // precision.bytes, precision=precision), at
 
 
-@pytest.mark.parametrize("precision", [DOUBLE, SINGLE])
-@pytest.mark.parametrize("kind", half([*PRODUCTS]))
-@pytest.mark.parametrize("m, k, n", [(64, 64, 96), (45, 13, 301), (131, 300, 77), (8, 701, 230), (7, 20, 100)])
+@each_row("precision", [DOUBLE, SINGLE])
+@each_row("kind", half([*PRODUCTS]))
+@each_row("m, k, n", [(64, 64, 96), (45, 13, 301), (131, 300, 77), (8, 701, 230), (7, 20, 100)])
 def test_the_bits_are_those_of_one_thread(kind: str, m: int, k: int, n: int, precision: Precision) -> None:
     kernel, at = product(kind, m, k, n, precision)
     want = kernel(at, jobs=1)["C"]

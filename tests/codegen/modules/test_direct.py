@@ -51,7 +51,7 @@ def both(f, at, **options):
     return [outcome(lambda: f(at, out=made(), **options)), outcome(lambda: slow(out=made()))]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def f():
     made = often(adcli.compile(TEXT), GOOD)
     assert made._arrays is not direct.never

@@ -38,6 +38,7 @@ from native_tensors import LANES, assert_same_bits, everywhere
 from places import HELPERS, ROOT
 from random_comprehensions import tensor_samples
 from random_programs import law
+from row_tables import each_row
 from session_seed import half
 from side_by_side import in_threads
 from tensor_laws import NUMPY, direction
@@ -111,9 +112,9 @@ tensors.compile_tensors(p)({{"A": guarded_arrays.like(np.ones(int(sys.argv[1])))
 
 # ---------------------------------------------------------------- products and windows
 
-@pytest.mark.parametrize("a", ["i k", "k i"])
-@pytest.mark.parametrize("b", ["k j", "j k"])
-@pytest.mark.parametrize("c", ["i j", "j i"])
+@each_row("a", ["i k", "k i"])
+@each_row("b", ["k j", "j k"])
+@each_row("c", ["i j", "j i"])
 def test_matrix_products(a: str, b: str, c: str) -> None:
     program = product(a, b, c)
     for m, k, n in ((1, 1, 1), (3, 5, 2), (8, 16, 24), (17, 33, 41), (9, 1, 50), (40, 7, 3)):
@@ -475,8 +476,8 @@ def test_free_places_are_whole_and_the_smallest_first() -> None:
         assert plans.merged(r.sample(cut, len(cut))) == sorted(free, key=lambda place: (place[1], place[0]))
 
 
-@pytest.mark.parametrize("large", [1, 9, 100, 1000])
-@pytest.mark.parametrize("small", [0, 1, 17])
+@each_row("large", [1, 9, 100, 1000])
+@each_row("small", [0, 1, 17])
 def test_values_that_are_needed_at_once_lie_apart(large: int, small: int) -> None:
     """Each on its own cache lines, in no more memory than is said, from the step that makes it to the last that reads it."""
     t, lengths = Tensors(x="N", y="M"), {"N": large, "M": small}

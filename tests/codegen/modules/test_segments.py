@@ -11,6 +11,7 @@ from adcli.lang.derive.derivatives import gradient, hvp
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program
 from places import ROOT
+from session_seed import half
 
 NETWORK = """input W(N, N), V(N, N), h0(N), a
 param x(T, N)
@@ -91,11 +92,8 @@ def windows(kernel: TensorKernel, at: dict[str, Any]) -> int:
     return len([v for v in plan.windows if not isinstance(v, tuple)])
 
 
-@pytest.mark.parametrize(("text", "derived"), [(NETWORK, gradient), (NUMBERS, hvp), (MATRICES, gradient),
-                                              (LAST, lambda p: adjoint_program(gradient(p))),
-                                              (TWICE, hvp)],
-                         ids=["tensors", "numbers, forward over reverse", "matrices", "the step is the last subscript",
-                              "two sums"])
+@pytest.mark.parametrize(("text", "derived"), half([(NETWORK, gradient), (NUMBERS, hvp), (MATRICES, gradient),
+                                                   (LAST, lambda p: adjoint_program(gradient(p))), (TWICE, hvp)]))
 def test_the_bits_are_those_without_checkpoints(text: str, derived: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweeps, "LEAST_BLOCK", 1)
     plain, kernel = (compile_tensors(derived(parse(t)), allocate=nan_memory) for t in (text, checkpointed(text)))

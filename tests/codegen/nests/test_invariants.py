@@ -10,6 +10,7 @@ from adcli.codegen.nests.layout import plain
 from adcli.codegen.targets import TARGETS
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.lower.frontend import parse
+from row_tables import each_row
 
 import adcli
 
@@ -24,7 +25,7 @@ CASES = {
     "s +=! i*x(i)*log(a + N)": []}                          # sizes are no values of the program
 
 
-@pytest.mark.parametrize("text", CASES)
+@each_row("text", CASES)
 def test_which_leave_their_loops(text: str) -> None:
     before = plain(joined(parse(f"input x(N), a; {text}; output s")))
     after = invariants_outside(before)

@@ -18,6 +18,7 @@ from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.passes.status import with_status
 from adcli.lang.simplify.simplify import simplify
 from native_tensors import everywhere
+from row_tables import each_row
 from session_seed import each_choice, half
 from tensor_laws import NUMPY
 from tensor_notation import expression
@@ -79,7 +80,7 @@ PROGRAMS = [
 ]
 
 
-@pytest.mark.parametrize("text, at, want", PROGRAMS)
+@each_row("text, at, want", PROGRAMS)
 def test_loops_compute_what_loops_in_python_do(text: str, at: dict[str, Any], want: dict[str, Any]) -> None:
     everywhere(parse(text), at, want)
 
@@ -129,8 +130,8 @@ output h, c
     assert not [e for e in made if isinstance(e.op, Comprehension) and e.args]
 
 
-@pytest.mark.parametrize("symbol, nothing", [("max=!", -np.inf), ("min=!", np.inf), ("*=!", 1.0), ("+=!", 0.0)])
-@pytest.mark.parametrize("outputs", ["h", "h, m"])
+@each_row("symbol, nothing", [("max=!", -np.inf), ("min=!", np.inf), ("*=!", 1.0), ("+=!", 0.0)])
+@each_row("outputs", ["h", "h, m"])
 def test_a_reduction_over_no_points_is_neutral_in_a_loop_as_outside(symbol: str, nothing: float, outputs: str) -> None:
     """Element 0 has no point; the history may lie in memory or be of one step."""
     text = f"""input x(T, N)
@@ -147,8 +148,8 @@ output {outputs}
     everywhere(program, at, want)
 
 
-@pytest.mark.parametrize("symbol, nothing", [("max=!", -np.inf), ("min=!", np.inf), ("*=!", 1.0), ("+=!", 0.0)])
-@pytest.mark.parametrize("checkpoint, n", each_choice(["", " checkpoint"], [0, 3]))
+@each_row("symbol, nothing", [("max=!", -np.inf), ("min=!", np.inf), ("*=!", 1.0), ("+=!", 0.0)])
+@each_row("checkpoint, n", each_choice(["", " checkpoint"], [0, 3]))
 def test_a_reduction_over_an_empty_range_is_neutral_before_a_loop_and_in_it(symbol: str, nothing: float, checkpoint: str,
                                                                            n: int) -> None:
     text = f"""input V(M, N), b(N), x(T)

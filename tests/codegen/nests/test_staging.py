@@ -4,11 +4,11 @@ from __future__ import annotations
 from unittest import mock
 
 import numpy as np
-import pytest
 from adcli.codegen.nests.staging import staged
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.lower.frontend import parse
 from adcli.lang.printing.printer import print_program
+from row_tables import each_row
 from session_seed import drawn
 
 import adcli
@@ -29,7 +29,7 @@ CASES = {
     "sizes of parameters": ("input y(N), z(C); m(c, i) = exp(y(i)) where c in 0:C; lp +=! m(c, i)*z(c); output lp", [])}
 
 
-@pytest.mark.parametrize("text, parts", CASES.values(), ids=CASES)
+@each_row("text, parts", CASES.values())
 def test_what_is_known_is_computed_before(text: str, parts: list[str]) -> None:
     program = parse(text)
     given = {p.name: DATA[p.name] for p in program.params if p.name in DATA and p.name != "z"}
@@ -41,7 +41,7 @@ def test_what_is_known_is_computed_before(text: str, parts: list[str]) -> None:
         program, {**given, **unknown}, numpy_arithmetic())
 
 
-@pytest.mark.parametrize("text", [text for text, _ in CASES.values()], ids=CASES)
+@each_row("text", [text for text, _ in CASES.values()])
 def test_a_log_density_keeps_its_bits(text: str) -> None:
     f = adcli.compile(text)
     data = {name: DATA[name] for name in f.inputs if name in DATA and name != "z"}

@@ -20,6 +20,7 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from back_ends import bits
 from native_programs import WIDTHS, everything, native, number
+from row_tables import each_row
 from session_seed import half
 from tensor_notation import Tensors
 
@@ -77,8 +78,8 @@ def test_without_a_vector_library() -> None:
     assert repr(run(kernel, column)) == repr(run(scalar, column))
 
 
-@pytest.mark.parametrize("lanes", WIDTHS)
-@pytest.mark.parametrize("op", half([op for op in TABLE.values() if op.signature == "r>r"]), ids=lambda op: op.name)
+@each_row("lanes", WIDTHS)
+@each_row("op", half([op for op in TABLE.values() if op.signature == "r>r"]), ids=lambda op: op.name)
 def test_a_loop_nest_has_the_same_bits(op: Primitive, lanes: int) -> None:
     column = [*SPECIAL, 0.3, -0.7, 1.5, 100.0]
     nest = Tensors(x="N").make("z", "i", "=", "i:N", ["x i"], lambda x: x.builder.expr(x.builder.emit(op, x.atom))).program("z")
@@ -98,7 +99,7 @@ def test_what_is_called_is_declared_once() -> None:
     assert Instructions(1, veclib.host(), fast=True).template(TABLE["add"]) == "  {z} = fadd contract arcp double {0}, {1}"
 
 
-@pytest.mark.parametrize(("name", "one", "two", "fast"), [
+@each_row(("name", "one", "two", "fast"), [
     ("add", "fadd double {0}, {1}", "fadd <2 x double> {0}, {1}", "fadd contract arcp double {0}, {1}"),
     ("sub", "fsub double {0}, {1}", "fsub <2 x double> {0}, {1}", "fsub contract arcp double {0}, {1}"),
     ("mul", "fmul double {0}, {1}", "fmul <2 x double> {0}, {1}", "fmul contract arcp double {0}, {1}"),

@@ -13,6 +13,7 @@ from adcli.codegen.rows import compiled, jit, llvm
 from adcli.codegen.rows.compiled import Interpreted, compile_program
 from adcli.lang.ir import Lit, Program, Result
 from native_programs import everything, long_program
+from row_tables import each_row
 
 
 def test_no_inputs_and_no_rows() -> None:
@@ -31,7 +32,7 @@ def test_what_llvm_refuses_is_an_exception() -> None:
         jit.link(jit.object_code("define void @f() {\n ret void\n}"), entry)
 
 
-@pytest.mark.parametrize(("equations", "columns", "level"), [
+@each_row(("equations", "columns", "level"), [
     (0, 0, 2), (3000, 0, 2), (3001, 0, 1), (2980, 1, 2), (2981, 1, 1), (0, 150, 2), (0, 151, 1), (20_000, 0, 1), (20_001, 0, 0),
     (0, 1001, 0)])
 def test_effort_falls_with_length(equations: int, columns: int, level: int) -> None:

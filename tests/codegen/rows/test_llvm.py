@@ -15,6 +15,7 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from back_ends import bits
 from native_programs import WIDTHS, long_program, native
+from row_tables import each_row
 
 import adcli
 
@@ -140,7 +141,7 @@ def test_blocks_go_together_in_programs_beyond_a_length(beyond: int, monkeypatch
     jit.verify(module.text)
 
 
-@pytest.mark.parametrize(("name", "text"), [
+@each_row(("name", "text"), [
     ("x", "x"), ("_x.y$1", "_x.y$1"), ("1x", '"1x"'), ("α", '"α"'), ("a b", '"a b"'), ('a"b', r'"a\22b"'), ("a\\b", r'"a\5Cb"'),
     ("\u200b", r'"\E2\80\8B"'), ("a\nb", r'"a\0Ab"'), ("", '""'), ("x\n", r'"x\0A"')])
 def test_a_name_as_llvm_has_it(name: str, text: str) -> None:

@@ -12,6 +12,7 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from adcli.lang.operations.precision import PRECISIONS
 from one_operation import IN_DOUBLE, SUMS
+from row_tables import each_row
 from session_seed import drawn
 
 from adcli.task.native import compiled
@@ -25,8 +26,8 @@ def bits(x):
     return b"nan" if x != x else struct.pack("<d", x)
 
 
-@pytest.mark.parametrize("name", PRECISIONS)
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+@each_row("name", PRECISIONS)
+@each_row("row", ROWS, ids=lambda row: row.name)
 def test_every_operation_is_that_of_native_code(row, name):
     precision, random = PRECISIONS[name], drawn(row.name)
     if name == "single" and row.name in IN_DOUBLE:

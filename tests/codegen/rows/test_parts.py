@@ -16,6 +16,7 @@ from adcli.lang.ir.build import Builder
 from adcli.lang.ir.primitives import TABLE
 from back_ends import bits
 from native_programs import WIDTHS, long_program
+from row_tables import each_row
 from session_seed import each_choice
 
 
@@ -84,8 +85,8 @@ PROGRAMS = [*(long_program(length, length) for length in (3, 6, 13, 47, 48, 49, 
             two_results()]
 
 
-@pytest.mark.parametrize("size", [1, 2, 7, 50, PART_SIZE])
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: f"{len(p.equations)}-{len(p.results)}")
+@each_row("size", [1, 2, 7, 50, PART_SIZE])
+@each_row("program", PROGRAMS, ids=lambda p: f"{len(p.equations)}-{len(p.results)}")
 def test_parts_are_the_program_and_pass_on_what_is_read_later(program: Program, size: int) -> None:
     """Each value is in the slot that a part reads it from; nothing is passed on that no later part reads; no slot is idle."""
     parts, slots = cut(program, size)

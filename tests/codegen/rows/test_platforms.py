@@ -11,9 +11,10 @@ from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from back_ends import same
+from row_tables import each_row
 
 
-@pytest.mark.parametrize("triple, name", [
+@each_row("triple, name", [
     ("aarch64", "aarch64-linux-gnu"), ("arm64-linux", "aarch64-linux-gnu"), ("aarch64-unknown-linux-musl", "aarch64-linux-musl"),
     ("arm64-apple-darwin23.1", "aarch64-macos"), ("x86_64-apple-macosx11.0.0", "x86_64-macos"),
     ("x86_64-pc-windows-msvc", "x86_64-windows-msvc"), ("x86_64-w64-mingw32", "x86_64-windows-gnu"),

@@ -21,6 +21,7 @@ from adcli.lang.tree.notation import ATOM, COMPARISON, PRODUCT, SUM, TERNARY, UN
 from back_ends import same
 from native_programs import long_program
 from one_operation import REAL, few_costly, program
+from row_tables import each_row
 from script_programs import NODE, run_in_node
 from session_seed import drawn
 
@@ -87,7 +88,7 @@ def near_enough(got: float, want: float) -> bool:
     return same(got, want) or abs(got - want) <= 1e-9 * abs(want)
 
 
-@pytest.mark.parametrize("spelling, parts, text", [
+@each_row("spelling, parts, text", [
     ("-", [("a", ATOM)], "-a"), ("-", [("-a", UNARY)], "-(-a)"), ("!", [("a && b", COMPARISON)], "!(a && b)"),
     ("-", [("a", ATOM), ("b + c", SUM)], "a - (b + c)"), ("-", [("b + c", SUM), ("a", ATOM)], "b + c - a"),
     ("%", [("a * b", PRODUCT), ("c * d", PRODUCT)], "a * b % (c * d)"), ("===", [("a + b", SUM), ("c", ATOM)], "a + b === c"),
@@ -96,8 +97,8 @@ def test_parentheses(spelling: str, parts, text: str) -> None:
     assert operator(spelling, parts)[0] == text
 
 
-@pytest.mark.parametrize("number", [c_number, javascript.number, matlab.number, python.number, rust.number])
-@pytest.mark.parametrize("value", [-1.5, -0.0, -0.1, -1e300, -math.inf])
+@each_row("number", [c_number, javascript.number, matlab.number, python.number, rust.number])
+@each_row("value", [-1.5, -0.0, -0.1, -1e300, -math.inf])
 def test_a_negative_constant_has_parentheses_where_a_sign_has(number, value: float) -> None:
     """Without them -(-1.5) would be a decrement."""
     text, level = number(value)

@@ -10,11 +10,12 @@ from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.lower.frontend import parse, parse_source
 from command import adcli
 from one_operation import REAL, few_costly, program, samples
+from row_tables import each_row
 
 from adcli.from_sympy.module import read
 
 
-@pytest.mark.parametrize("op", few_costly([op for op in REAL if op.name not in ("voigt", "inc_beta")]), ids=lambda op: op.name)
+@each_row("op", few_costly([op for op in REAL if op.name not in ("voigt", "inc_beta")]), ids=lambda op: op.name)
 def test_an_operation_and_its_derivative_travel(op: Primitive) -> None:
     p = gradient(program(op))
     back = parse_source(read(Source("f.sympy", module(p, "f")), None, {}, {}))

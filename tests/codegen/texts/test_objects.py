@@ -9,6 +9,7 @@ from adcli.codegen.texts.objects import object_reader, scanned_objects
 from adcli.codegen.texts.reading import ScannedRows
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from row_tables import each_row
 
 PIECES = [b'{"x": ', b' ,"n":', b', "y":', b" }"]
 
@@ -48,7 +49,7 @@ def test_what_is_read_is_json(values: list[tuple[str, str, str]]) -> None:
         assert found.odd.size or [float(whole["x"]), float(whole["y"])] == [found.numbers[i][row] for i in (0, 2)]
 
 
-@pytest.mark.parametrize("other", [
+@each_row("other", [
     b"", b"\n", line("", "1", "2"), line("1", "", "2"), line("01", "1", "2"), line("+1", "1", "2"), line("1", "01", "2"),
     line(".5", "1", "2"), line("1.", "1", "2"), line('"1"', "1", "2"), line("null", "1", "2"), line("NaN", "1", "2"),
     line("1", "nan", "2"), line("1", "tru", "2"), line("1", "[1]", "2"), line("1", '"a\\n"', "2"), line("1", '"a', "2"),

@@ -12,6 +12,7 @@ from adcli.codegen.rows.compiled import linked
 from adcli.codegen.rows.jit import object_code
 from adcli.codegen.texts import reading
 from adcli.codegen.texts.reading import ScannedRows, reader, scanned
+from row_tables import each_row
 from session_seed import drawn
 
 
@@ -71,7 +72,7 @@ def test_numbers_are_those_that_python_reads() -> None:
     assert column(reader(), ["1,5", "1.5", "-,5"], b",") == [1.5, None, -0.5]
 
 
-@pytest.mark.parametrize("text", ["", " ", "x", "1 2", "1_0", "0x10", "nan", "inf", ".", "-", "+-1", "1e", "1e+", "e5", "1.5.2",
+@each_row("text", ["", " ", "x", "1 2", "1_0", "0x10", "nan", "inf", ".", "-", "+-1", "1e", "1e+", "e5", "1.5.2",
                                   '"1', '"x"', '""', '"1"";"', '"1;"', '"1 2"', '"1\r"', "1\r1", "1e99999", "1e400", "1e-400",
                                   "1\0", "١", "1d5", "--1"])
 def test_what_is_no_plain_number_is_odd(text: str) -> None:
@@ -84,7 +85,7 @@ def test_what_is_no_plain_number_is_odd(text: str) -> None:
         [0, 0, 0, len(data)], [1, 0, len(data) + 3, len(data) + 3], [1, 1, len(data) + 4, 2 * len(data) + 4]]
 
 
-@pytest.mark.parametrize("wrong", [
+@each_row("wrong", [
     ("icmp ult i128 %rest, %room", "icmp ult i128 0, 1"), ("icmp ne i128 %rest, 0", "icmp ne i128 1, 0"),
     ("%unit.less, %slack", "%unit.less, 0"), ("%ten.less, %whole.less", "%ten.less, 0"), ("i64 %bits54, 1", "i64 %bits54, 0"),
     ("%scale.free, 1085", "%scale.free, 1084"), (f"icmp ule i64 %m, {1 << 53}", f"icmp ule i64 %m, {1 << 54}"),
@@ -126,7 +127,7 @@ def taken(found: ScannedRows, fields: int) -> list[list[list[int]]]:
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-@pytest.mark.parametrize(("text", "fields", "want"), [
+@each_row(("text", "fields", "want"), [
     (b"a,b\nc,\n", 2, [[b"a,b", b"a", b"b"], [b"c,", b"c", b""]]), (b"a,b\r\n,\r\n", 2, [[b"a,b", b"a", b"b"], [b",", b"", b""]]),
     (b'"a,b",c\n', 2, [[b'"a,b",c', b'"a,b"', b"c"]]), (b'"a""b"\r\n', 1, [[b'"a""b"', b'"a""b"']]),
     (b'"",""""\n', 2, [[b'"",""""', b'""', b'""""']]), (b'a"b,c\n', 2, [[b'a"b,c', b'a"b', b"c"]]),

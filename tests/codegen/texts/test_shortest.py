@@ -7,13 +7,13 @@ from fractions import Fraction
 from random import Random
 
 import numpy as np
-import pytest
 from adcli.codegen.machine.kernel import Kernel
 from adcli.codegen.rows.compiled import linked
 from adcli.codegen.rows.jit import object_code
 from adcli.codegen.texts import writing
 from adcli.codegen.texts.shortest import BITS, HIGHEST, LOWEST, exponent, power
 from adcli.codegen.texts.writing import NumberSpelling, filled, writer
+from row_tables import each_row
 from session_seed import drawn
 
 
@@ -47,7 +47,7 @@ def test_numbers_are_written_as_python_writes_them() -> None:
     assert texts(writer(), values) == list(map(repr, values))
 
 
-@pytest.mark.parametrize("wrong", [
+@each_row("wrong", [
     ("sub i64 %vbr, %outside", "sub i64 %vbr, 0"), ("%closer, i64 1, i64 2", "%closer, i64 2, i64 2"),
     ("add i64 %q.log, 1", "add i64 %q.log, 2"), ("icmp ugt i64 %cut, 1 ", "icmp ugt i64 %cut, -2 "),
     ("i1 %over, %to.even", "i1 %over, %half"), ("icmp ule i64 %w10, %upper", "icmp ule i64 %w10, 0"),

@@ -9,6 +9,7 @@ from adcli.lang.analyse.limits import Contradictions, near
 from adcli.lang.analyse.rewrites import REWRITE_RULES
 from adcli.lang.lower.frontend import parse
 from command import succeeds
+from row_tables import each_row
 from session_seed import half
 
 NAN = math.nan
@@ -32,7 +33,7 @@ def test_no_rewrite_contradicts_a_limit_that_is_printed(form):
                     assert near(gives[limit["result"]], min(sides), max(sides)), (pattern, form, group)
 
 
-@pytest.mark.parametrize("x, low, high, is_near", [
+@each_row("x, low, high, is_near", [
     (1.0, 0.0, 2.0, True), (2.0, 0.0, 1.0, False), (1 + 1e-7, 0.0, 1.0, True), (1 + 1e-5, 0.0, 1.0, False),
     (1e-13, 0.0, 0.0, True), (1e-8, 0.0, 0.0, False), (-1e-8, 0.0, 1.0, False), (2.0, 0.0, math.inf, False),
     (math.inf, 0.0, math.inf, True)])

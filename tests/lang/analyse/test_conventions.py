@@ -11,6 +11,7 @@ from adcli.lang.ir import JUMP, KINK, Atom, Equation, Lit, Var
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from adcli.lang.sparsity.sparsity import interactions
+from row_tables import each_row
 
 AT_A_KINK, AT_A_JUMP = Convention(True, KINK), Convention(True, JUMP)
 
@@ -22,7 +23,7 @@ def judged(text, at, *along, of="v"):
     return found
 
 
-@pytest.mark.parametrize("text, at, along, expected", [
+@each_row("text, at, along, expected", [
     ("v = abs(x)", {"x": 0.0}, "", NO_CONVENTION),                       # the value is what it is
     ("v = abs(x)", {"x": 0.0}, "x", AT_A_KINK),
     ("v = abs(x)", {"x": 1.0}, "x", NO_CONVENTION),
@@ -79,7 +80,7 @@ def kinked_rows():
     return [(name, points[name]) for name in rows]
 
 
-@pytest.mark.parametrize("name, point", kinked_rows(), ids=str)
+@each_row("name, point", kinked_rows())
 def test_no_digits_and_no_common_bounds_at_the_kinks_of_any_row(name, point):
     """From the order on that the row says to order 3, of some input at least."""
     names = "xyz"[:len(point)]

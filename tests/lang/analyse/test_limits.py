@@ -11,6 +11,7 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.lower.frontend import parse
 from adcli.lang.simplify.simplify import simplify
 from command import adcli
+from row_tables import each_row
 from session_seed import half
 
 INF, NAN = math.inf, math.nan
@@ -35,7 +36,7 @@ def test_removable_derivatives_at_0(text, want):
     assert both(text, 0.0) == want
 
 
-@pytest.mark.parametrize("text, x, value, slope", [
+@each_row("text, x, value, slope", [
     ("sin(x)/x", 0.0, (1.0, 1.0), (0.0, 0.0)), ("(1 - cos(x))/x**2", 0.0, (0.5, 0.5), (0.0, 0.0)),
     ("(exp(x) - 1)/x", 0.0, (1.0, 1.0), (0.5, 0.5)), ("log(1 + x)/x", 0.0, (1.0, 1.0), (-0.5, -0.5)),
     ("1/x", 0.0, (INF, -INF), (-INF, -INF)), ("abs(x)", 0.0, (0.0, 0.0), (1.0, -1.0)),
@@ -127,14 +128,14 @@ def agrees(found, want):
     return isinstance(found, str) if want != want else found == pytest.approx(want, rel=1e-13, abs=0)
 
 
-@pytest.mark.parametrize("text, want", half([*AT_INFINITY]))
+@each_row("text, want", half([*AT_INFINITY]))
 def test_limits_at_infinity(text, want):
     """And at 0 of the same function of 1/x."""
     assert agrees(both(text, INF, "v")[1], want)
     assert agrees(both(re.sub(r"\bx\b", "(1/x)", text), 0.0, "v")[0], want)
 
 
-@pytest.mark.parametrize("text, right, left", half([*AT_0]))
+@each_row("text, right, left", half([*AT_0]))
 def test_limits_at_0_from_either_side(text, right, left):
     """And at another point, at 0 from the other side, and after a change of scale."""
     for shifted, x, want in ((text, 0.0, (right, left)), ("(x - 3)", 3.0, (right, left)), ("(-x)", 0.0, (left, right)),
@@ -165,7 +166,7 @@ def test_oscillation_is_told(text, result, reason):
     assert isinstance(right, str) and right.startswith(reason)
 
 
-@pytest.mark.parametrize("text, truth", [
+@each_row("text, truth", [
     ("1/log(x)", 0), ("log(log(1/x))", INF), ("x**0.001*log(x)**3", 0), ("1 + 1/log(x)", 1), ("atan(log(x))", -math.pi / 2),
     ("log(-log(x))/log(x)", 0), ("x**0.001", 0), ("cos(1/log(x))", 1), ("(1 - tanh(1/x))*exp(2/x)", 2),
     ("exp(exp(1/x))/exp(exp(1/x - 1))", INF), ("sin(log(-log(x)))", NAN), ("cos(log(x))", NAN),

@@ -9,6 +9,7 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.lower.frontend import parse
 from command import succeeds
+from row_tables import each_row
 
 REWRITES = [
     ("sqrt(x*x + y*y)", "x=0,y=0", "hypot(x, y)"), ("sqrt(x**2 + y**2 + z**2)", "x=0,y=0,z=0", "hypot(x, y, z)"),
@@ -37,7 +38,7 @@ REWRITES = [
 ]
 
 
-@pytest.mark.parametrize("text, at, new", REWRITES)
+@each_row("text, at, new", REWRITES)
 def test_a_rewrite_is_shown_where_it_helps(text, at, new):
     """And what it is said to give is what the rewritten program gives."""
     (record,) = succeeds("why", "-e", f"v = {text}", "--at", at, "--format", "json").records

@@ -14,6 +14,7 @@ from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.lower.frontend import parse
 from compare_corpus import cases
 from places import DATA
+from row_tables import each_row
 from session_seed import fixed
 
 LOSING = list(cases(DATA / "cancellation"))
@@ -53,7 +54,7 @@ def judged(case):
                 yield found[v, wrt], digits_of(x, text), text
 
 
-@pytest.mark.parametrize("case", LOSING, ids=[c["id"] for c in LOSING])
+@each_row("case", LOSING)
 def test_digits_lost_to_cancellation_are_counted(case):
     """Every number within one digit of the count by the reference, and at least one of them has lost some."""
     counts = list(judged(case))
@@ -69,7 +70,7 @@ def test_there_are_twenty_programs_that_lose_digits():
 
 # ---------------------------------------------------------------- what is long or large
 
-@pytest.mark.parametrize("formula", ["exp(exp(exp(x)))", "sin(exp(exp(x)))", "gamma(exp(x))", "exp(-exp(exp(x)))",
+@each_row("formula", ["exp(exp(exp(x)))", "sin(exp(exp(x)))", "gamma(exp(x))", "exp(-exp(exp(x)))",
                                      "tan(exp(exp(x)))",
                                      "erfc(exp(exp(x)))", "exp(x)**exp(exp(x))", "cosh(sinh(exp(x)))", "fmod(exp(exp(x)), 0.1)"])
 def test_towers_of_exponentials_end(formula):
@@ -261,7 +262,7 @@ def test_an_enclosure_that_is_too_narrow_is_caught(fault, monkeypatch):
 
 
 
-@pytest.mark.parametrize(("number", "digits", "text"), [
+@each_row(("number", "digits", "text"), [
     ("0", 3, "0.0"), ("123.456", 3, "123.0"), ("-2.5", 17, "-2.5"), ("999.4", 3, "999.0"), ("999.6", 3, "1.0e+3"),
     ("1000", 3, "1.0e+3"), ("99999", 5, "99999.0"), ("123456", 5, "1.2346e+5"), ("0.00001", 3, "0.00001"),
     ("0.0000099", 3, "9.9e-6"), ("1e-400", 3, "1.0e-400"), ("-1.25e500", 3, "-1.25e+500")])
@@ -269,7 +270,7 @@ def test_a_number_is_written_in_so_many_digits(number: str, digits: int, text: s
     assert decimal(arb(number), digits) == text
 
 
-@pytest.mark.parametrize(("base", "exponent", "word"), [
+@each_row(("base", "exponent", "word"), [
     ((0, INF), (-1, 2), "trv"), ((0, INF), (0, 2), "trv"), ((0, INF), (1, 2), "dac"), ((1, INF), (-1, 2), "dac"),
     ((0, 4), (-1, 2), "trv"), ((0, 4), (1, 2), "com"), ((1, 4), (-1, 2), "com"), ((1, 4), (-1, INF), "dac")])
 def test_a_power_is_continuous_away_from_its_pole(base: tuple, exponent: tuple, word: str) -> None:

@@ -10,7 +10,8 @@ from adcli.lang.evaluate import FLOAT, every_value, read
 from adcli.lang.ir import Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
-from one_operation import OTHER_FORMS
+from one_operation import OTHER_FORMS, few_costly
+from row_tables import each_row
 
 from adcli.plot.breaks import quantities
 
@@ -35,7 +36,7 @@ def conditions(program, point):
     return list(met(program.equations[0], every_value(program, point, FLOAT)))
 
 
-@pytest.mark.parametrize("op", ROWS, ids=lambda op: op.name)
+@each_row("op", few_costly(ROWS), ids=lambda op: op.name)
 def test_every_condition_has_a_quantity_that_vanishes_or_a_step_that_is_taken(op):
     program = alone(op)
     names = [p.name for p in program.params]

@@ -5,21 +5,21 @@ from __future__ import annotations
 import math
 from random import Random
 
-import pytest
 from adcli.lang.ir import DOMAIN, JUMP, KINK, LEVELS, SINGULAR, SMOOTH, Primitive, Status
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.special_rows import DERIVATIVES
 from judged_status import GROWTH, NOTHING, NUMBER, Operation, judge, special_operands, tendency, ties
-from one_operation import BETA, orders
+from one_operation import BETA, few_costly, orders
 from planted_faults import planted, wrong_status
+from row_tables import each_row
 
 CONSTANTS = {"pown": [(-2.0,), (-1.0,), (0.0,), (1.0,), (3.0,)], "polygamma": [(1.0,)], "dxlogy": [(0.0,), (1.0,), (2.0,)],
              "derfcx": [(0.0,), (1.0,)],
              **{name: orders(name, (0.0, 1.0)[:2 - bool(TABLE[name].status or name in BETA)]) for name in DERIVATIVES},
              "dpow": [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (2.0, 0.0), (1.0, 1.0), (0.0, 2.0)]}
 OPERATIONS = [Operation(op, tuple(zip(op.static, constants, strict=True)), count)
-              for op in TABLE.values() if op.name != "dup" and "r" in op.signature[:op.arity]
-              and not any(s.order for s in op.status)   # of a derivative, whose row is judged
+              for op in few_costly([op for op in TABLE.values() if op.name != "dup" and "r" in op.signature[:op.arity]
+                                    and not any(s.order for s in op.status)])   # of a derivative, whose row is judged
               for constants in (CONSTANTS[op.name] if op.static else [()]) for count in (op.arity, 3)[:1 + op.variadic]]
 BESIDE_1 = 1 + 2.0 ** -52
 WIDE = [0.0, -0.0, 1e-300, -5e-324, 1e300, math.pi / 2, -37.0, 7.25, 1e17, BESIDE_1, 1.0, 3.0, -1e-9]
@@ -43,7 +43,7 @@ def wrong(operation: Operation, operands: list[tuple]) -> list[tuple]:
     return [(x, LEVELS[j.claimed], LEVELS[j.shown]) for x, j in judged if j and j.claimed != j.shown]
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=name_of)
+@each_row("operation", OPERATIONS, ids=name_of)
 def test_every_status_of_the_table_is_what_values_on_both_sides_show(operation):
     special = special_operands(operation, operation.rules())
     assert not wrong(operation, [*special, *wide_operands(operation, 8)])
@@ -62,7 +62,7 @@ def claims() -> list[tuple[Operation, int]]:
             and (o.op.name != "pown" or o.static[0][1] < 0)]
 
 
-every_claim = pytest.mark.parametrize(("operation", "entry"), claims(), ids=name_of)
+every_claim = each_row(("operation", "entry"), claims())
 BOTH = {("unit", 0), ("atan2", 0), ("pow", 0)}
 """Conditions where values jump along an argument, and slopes grow beside it: that is as well a jump as singular."""
 
@@ -81,8 +81,8 @@ def test_a_condition_of_another_level_is_found(operation, entry):
             assert wrong(operation, special_operands(operation, operation.rules())), LEVELS[level]
 
 
-@pytest.mark.parametrize("name", ["sin", "exp", "mul", "relu", "floor", "hypot"])
-@pytest.mark.parametrize("level", [KINK, JUMP, SINGULAR], ids=LEVELS.__getitem__)
+@each_row("name", ["sin", "exp", "mul", "relu", "floor", "hypot"])
+@each_row("level", [KINK, JUMP, SINGULAR])
 def test_a_condition_that_holds_where_the_operation_is_smooth_is_found(name, level):
     op = TABLE[name]
     operation = Operation(op, (), op.arity)

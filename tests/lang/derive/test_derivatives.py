@@ -13,6 +13,7 @@ from adcli.lang.simplify.simplify import simplify
 from back_ends import BACK_ENDS, values
 from command import adcli, succeeds
 from random_programs import point, sample
+from row_tables import each_row
 from session_seed import drawn
 
 import adcli as package
@@ -38,9 +39,9 @@ AT = {f"x{i}": 0.3 + 0.1 * i for i in range(40)}
 
 # ---------------------------------------------------------------- the entries are the same, however they are computed
 
-@pytest.mark.parametrize("text", [rosenbrock(12), arrow(14), "u = x1*x2\nw = exp(x2)/x3\nq = x3**2\n",
+@each_row("text", [rosenbrock(12), arrow(14), "u = x1*x2\nw = exp(x2)/x3\nq = x3**2\n",
                                   "a = x1 + x2\nb = x1*x2\n"])
-@pytest.mark.parametrize("zeros", [True, False])
+@each_row("zeros", [True, False])
 def test_every_plan_gives_the_same_jacobian(text, zeros):
     program = parse(text)
     outputs = [r.name for r in program.results]
@@ -64,9 +65,9 @@ def evaluated(program, equations, found):
     return dict(zip(found, got.values(), strict=True))
 
 
-@pytest.mark.parametrize("mode", ["auto", "forward", "reverse"])
-@pytest.mark.parametrize("back_end", BACK_ENDS)
-@pytest.mark.parametrize("text", [rosenbrock(12), "v = sin(x1*x2)*exp(x3) + x4", "v = x1*x2*x3*x4/(x1 + x2)", "v = x1\n"])
+@each_row("mode", ["auto", "forward", "reverse"])
+@each_row("back_end", BACK_ENDS)
+@each_row("text", [rosenbrock(12), "v = sin(x1*x2)*exp(x3) + x4", "v = x1*x2*x3*x4/(x1 + x2)", "v = x1\n"])
 def test_a_hessian_is_the_gradient_of_the_gradient(text, back_end, mode):
     program = parse(text)
     plain = values(gradient(gradient(program, mode="forward"), mode="reverse"), [AT], back_end)[0]
@@ -77,7 +78,7 @@ def test_a_hessian_is_the_gradient_of_the_gradient(text, back_end, mode):
         assert set(got) == set(plain) or not zeros
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each_row("seed", range(40))
 def test_sparse_plans_on_random_programs(seed):
     r = drawn("test_sparse_plans_on_random_programs", seed)
     program = parse(sample(r).text)
@@ -102,13 +103,13 @@ def test_a_colour_that_mixes_columns_is_noticed():
 
 
 @pytest.mark.no_cover
-def test_the_hessian_of_rosenbrocks_function_of_1000_variables():
+def test_the_hessian_of_rosenbrocks_function_of_300_variables():
     steps: list[derivatives.DerivationStep] = []
-    made = hessian(parse(rosenbrock(1000)), steps=steps)
+    made = hessian(parse(rosenbrock(300)), steps=steps)
     assert [r.wrt[0] for r in made.results if len(r.wrt) == 1] == [p.name for p in made.params]
-    assert steps[-1].entries == 2998
+    assert steps[-1].entries == 898
     assert steps[-1].taken.sweeps == 3
-    assert len([r for r in made.results if len(r.wrt) == 2]) == 1999
+    assert len([r for r in made.results if len(r.wrt) == 2]) == 599
 
 
 def test_long_rows_and_columns_are_taken_by_different_modes():
@@ -130,7 +131,7 @@ def test_the_cost_is_counted_on_the_program():
         assert 0.5 <= priced(steps[0].needed, steps[0].taken).cost / added <= 2.1
 
 
-@pytest.mark.parametrize("seed", range(100))
+@each_row("seed", range(100))
 def test_one_sweep_back_is_never_dearer_than_others(seed):
     """So nothing else is counted where one is enough, and what is taken is what counting all of them takes."""
     whole = simplify(parse(sample(drawn("test_one_sweep_back_is_never_dearer_than_others", seed)).text))

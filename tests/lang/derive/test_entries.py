@@ -20,7 +20,8 @@ from adcli.lang.operations.activity import with_outputs
 from adcli.lang.passes import pipeline
 from adcli.lang.printing.printer import print_program
 from random_comprehensions import sample
-from session_seed import fixed, half, part
+from row_tables import each_row
+from session_seed import fixed, part
 
 from adcli.task.entries import element_matrix
 from adcli.task.matrices import matrix_by_edges, output_shapes
@@ -143,13 +144,13 @@ def same(dense: np.ndarray, made: EntryProgram, at: Mapping[str, Any]) -> None:
         assert there[dense != 0].all()
 
 
-@pytest.mark.parametrize("name", half([*PROGRAMS]))
+@each_row("name", part([*PROGRAMS], 3))
 def test_entries_are_those_of_the_dense_derivatives(name: str) -> None:
     text, at = PROGRAMS[name]
     agree(parse(text), at)
 
 
-@pytest.mark.parametrize("number", part(range(40), 4))
+@each_row("number", part(range(40), 8))
 def test_entries_of_random_programs(number: int) -> None:
     made = sample(fixed("entries", number))
     try:

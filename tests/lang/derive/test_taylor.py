@@ -25,8 +25,9 @@ from adcli.lang.printing.printer import STYLES, print_program
 from back_ends import alike, ulps
 from hypothesis import given
 from multiple_precision import mpmath_arithmetic
-from one_operation import REAL, SUMS, program, samples, special_points
+from one_operation import REAL, SUMS, few_costly, program, samples, special_points
 from random_programs import choices, law, point, sample
+from row_tables import each_row
 from same_programs import equal
 from session_seed import fixed, half
 from well_formed import check
@@ -76,15 +77,14 @@ def compare_with_reference(p: Program, order: int, at: Mapping[str, float], dire
 
 # ---------------------------------------------------------------- values
 
-@pytest.mark.parametrize("op", half([op for op in REAL if op.name != "stop"]),   # its derivative is another's
-                         ids=lambda op: op.name)
+@each_row("op", half([op for op in few_costly(REAL) if op.name != "stop"]), ids=lambda op: op.name)   # constant there
 def test_every_row_agrees_with_multiple_precision(op):
-    for at, slope in zip(samples(op), (1.0, -0.5, 0.25, 1.0), strict=False):
-        p, most = program(op), 2 if op.name == "voigt" else 4 if op.name in SUMS else 8
+    for at, slope in zip(samples(op, 2), (1.0, -0.5), strict=False):
+        p, most = program(op), 2 if op.name == "voigt" else 4 if op.name in SUMS else 6
         compare_with_reference(p, most, at, {name: slope * (-1) ** i for i, name in enumerate(at)})
 
 
-@pytest.mark.parametrize("text", half([*COMPOSITIONS]))
+@each_row("text", half([*COMPOSITIONS]))
 def test_a_composition_agrees_with_multiple_precision(text):
     p = parse(f"v = {text}")
     for at in ({"x": 0.7, "y": 1.3}, {"x": -0.4, "y": 0.9}):
@@ -92,7 +92,7 @@ def test_a_composition_agrees_with_multiple_precision(text):
             compare_with_reference(p, 6, at, direction)
 
 
-@pytest.mark.parametrize("text, x, want", [
+@each_row("text, x, want", [
     ("1/(1 - x)", 0.0, [1.0] * 9),
     ("exp(x)", 0.0, [1 / math.factorial(k) for k in range(9)]),
     ("3*x**4 - 2*x**2 + x - 7", 2.0, [35.0, 89.0, 70.0, 24.0, 3.0, 0.0, 0.0, 0.0, 0.0]),
@@ -121,7 +121,7 @@ def test_a_piece_has_the_coefficients_of_what_was_taken(f, pieces):
     assert coefficients(whole, 6, at, along) == coefficients(alone, 6, at, along)
 
 
-@pytest.mark.parametrize("text, at, want", [
+@each_row("text, at, want", [
     ("x**2.5", {"x": 0.0}, [0.0, 0.0, 0.0, INF]),
     ("x**3", {"x": 0.0}, [0.0, 0.0, 0.0, 1.0]),
     ("x**-1", {"x": 0.0}, [INF, -INF]),
@@ -140,7 +140,7 @@ def test_conventions(text, at, want):
     assert all(map(alike, got, want)), got
 
 
-@pytest.mark.parametrize("text, x", [
+@each_row("text, x", [
     ("log(x)", -2.0), ("log2(x)", -2.0), ("log1p(x)", -2.0), ("atanh(x)", 2.0), ("sqrt(x)", -1.0), ("asin(x)", 2.0),
     ("acosh(x)", 0.0), ("x**0.5", -1.0),
     ("abs(x)", NAN), ("floor(x)", NAN), ("max(x, 1)", NAN), ("relu(x)", NAN), ("clamp(x, 0, 1)", NAN),
@@ -167,7 +167,7 @@ def test_scaled_gives_derivatives():
 
 # ---------------------------------------------------------------- against the two modes
 
-@pytest.mark.parametrize("op", REAL, ids=lambda op: op.name)
+@each_row("op", few_costly(REAL), ids=lambda op: op.name)
 def test_order_one_is_forward_mode_at_every_special_point(op):
     for static in (-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 70.0) if op.name == "pown" else (2.0,):
         p = program(op, static)
@@ -179,7 +179,7 @@ def test_order_one_is_forward_mode_at_every_special_point(op):
             assert ulps(got["z_1"], want["dz"]) <= 4, here
 
 
-@pytest.mark.parametrize("text", COMPOSITIONS)
+@each_row("text", COMPOSITIONS)
 def test_coefficients_are_repeated_derivatives(text):
     p = parse(f"v = {text}")
     at, along = {"x": 0.7, "y": 1.3}, {"x": 0.5, "y": -0.25}
@@ -244,10 +244,10 @@ def test_the_remainder_of_a_random_program(r: random.Random):
 def test_the_remainder_looks_at_many_programs():
     r = fixed("test_the_remainder_looks_at_many_programs")
     looked = 0
-    for _ in range(60):
+    for _ in range(30):
         p = parse(sample(r).text)
         looked += bool(p.params) and check_remainder(p, 4, point(r, p), {x: r.uniform(-1, 1) for x in inputs(p)})
-    assert looked >= 20
+    assert looked >= 10
 
 
 def wrong_product(self: Expansion, s, k):
@@ -280,7 +280,7 @@ def test_a_planted_fault_is_caught(monkeypatch, name, wrong):
 
 # ---------------------------------------------------------------- a program like any other
 
-@pytest.mark.parametrize("text", COMPOSITIONS[:8])
+@each_row("text", COMPOSITIONS[:8])
 def test_the_text_reads_back_and_means_the_same(text):
     derived = taylor(parse(f"v = {text}"), ["x", "y"], None, 4)
     for style in STYLES:
@@ -331,11 +331,11 @@ def test_a_program_of_coefficients_that_would_be_too_large_is_refused(monkeypatc
 
 # ---------------------------------------------------------------- cost
 
-@pytest.mark.parametrize("text", ["x*y", "x/y", "exp(x)", "sin(x)", "tan(x)", "tanh(x)", "sqrt(x)", "log(x)", "x**1.5", "x**-2.5",
+@each_row("text", ["x*y", "x/y", "exp(x)", "sin(x)", "tan(x)", "tanh(x)", "sqrt(x)", "log(x)", "x**1.5", "x**-2.5",
                                   "x**20", "x**-3", "atan2(x, y)", "hypot(x, y)", "erf(x)", "sigmoid(x)", "cbrt(x)", "asin(x)"])
 def test_the_cost_of_an_operation_is_quadratic_in_the_order(text):
     full = f"x = 1/(2 + u)\ny = 1/(3 - u)\nv = {text}"
-    low, middle, high = (len(taylor(parse(full), ["u"], None, n).equations) for n in (8, 16, 32))
+    low, middle, high = (len(taylor(parse(full), ["u"], None, n).equations) for n in (6, 12, 24))
     assert middle <= 4.2 * low
     assert high <= 4.2 * middle
 
@@ -366,9 +366,9 @@ def reference_zeta_tail(k: int) -> float:
 
 @pytest.mark.no_cover
 def test_a_long_program_takes_no_recursion():
-    lines = ["a = x"] + ["a = sin(a) + x", "a = a*a - 1", "a = a/(2 + a*a)"] * 1_000
+    lines = ["a = x"] + ["a = sin(a) + x", "a = a*a - 1", "a = a/(2 + a*a)"] * 400
     p = parse("\n".join([*lines, "v = a"]))
-    assert len(p.equations) > 5_000
+    assert len(p.equations) > 2_000
     derived = check(taylor(p, ["x"], None, 2))
     assert len(derived.equations) < 8 * len(p.equations)
 

@@ -3,13 +3,13 @@ from __future__ import annotations
 
 import math
 
-import pytest
 from adcli.lang.enclosures import precise_arithmetic
 from adcli.lang.enclosures.multiple_precision import LIFTED
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.special_rows import DERIVATIVES
 from multiple_precision import mpmath_arithmetic
-from one_operation import SUMS
+from one_operation import SUMS, few_costly
+from row_tables import each_row
 from session_seed import fixed
 
 PLAIN, PRECISE = mpmath_arithmetic(60), precise_arithmetic(60)
@@ -26,10 +26,10 @@ def operand(r, name, i):
 OWN = "add", "sub", "mul", "div", "neg", "abs", "max", "fmin", "copysign", "fma"
 
 
-@pytest.mark.parametrize("name", sorted({*LIFTED, *OWN}))
+@each_row("name", [op.name for op in few_costly([TABLE[name] for name in sorted({*LIFTED, *OWN})])])
 def test_functions_are_those_of_mpmath(name):
     r, count = fixed("test_functions_are_those_of_mpmath", name), max(TABLE[name].arity, 1 + (name in ("max", "hypot")))
-    for _ in range(20 if name in SUMS else 60):
+    for _ in range(20 if name in SUMS else 40):
         operands = [operand(r, name, i) for i in range(count)]
         sizes = [abs(x) for x in operands]
         if name in SUMS and (max(sizes) > 2.0 ** 6 or ("beta" in name and any(0 < x < 2.0 ** -64 for x in sizes))):

@@ -9,6 +9,7 @@ from adcli.lang.enclosures import precise_arithmetic
 from adcli.lang.evaluate import evaluate
 from adcli.lang.lower.frontend import parse
 from command import adcli as run
+from row_tables import each_row
 
 import adcli
 
@@ -24,8 +25,8 @@ def program(name: str) -> str:
     return f"input {DECLARED[name]}\nr = {name}({CALLS[name]})"
 
 
-@pytest.mark.parametrize("name", CALLS)
-@pytest.mark.parametrize("m", [PLAIN, GRADED, NEAR], ids=["plain", "graded", "near"])
+@each_row("name", CALLS)
+@each_row("m", [PLAIN, GRADED, NEAR])
 def test_doubles_are_those_of_fifty_digits(name: str, m: Any) -> None:
     given = m if CALLS[name] == "A" else [m[0][0], m[1][1], m[2][2]]
     found = adcli.compile(program(name))(**{CALLS[name]: given})["r"]
@@ -51,7 +52,7 @@ def test_a_large_exponential_is_scaled() -> None:
     np.testing.assert_allclose(found, 0.5, rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", [n for n in CALLS if CALLS[n] == "A"])
+@each_row("name", [n for n in CALLS if CALLS[n] == "A"])
 def test_one_element_none_and_no_number(name: str) -> None:
     f = adcli.compile(program(name))
     assert np.size(f(A=[[2.0]])["r"]) == 1 and np.isnan(f(A=[[1.0, np.nan], [0.0, 1.0]])["r"]).all()
@@ -66,7 +67,7 @@ def test_sorting_takes_what_has_no_order() -> None:
     assert adcli.compile("input x(N); s = sort(x)")(x=[])["s"].shape == (0,)
 
 
-@pytest.mark.parametrize("text, at, said, status", [
+@each_row("text, at, said, status", [
     ("input A(N, N); w = eigenvalues(A); v = w(1)", "A=[[2,0],[0,2]]", "eigenvalues of A, where two eigenvalues are equal",
      "kink"),
     ("input A(N, N); V = eigenvectors(A); v = V(0, 1)", "A=[[2,0],[0,2]]", "where two eigenvalues are equal", "singular"),

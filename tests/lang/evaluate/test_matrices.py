@@ -2,11 +2,11 @@
 from fractions import Fraction
 
 import numpy as np
-import pytest
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.evaluate.small_matrices import SMALL
 from adcli.lang.lower.frontend import parse
 from multiple_precision import mpmath_arithmetic
+from row_tables import each_row
 
 NAN = float("nan")
 
@@ -40,7 +40,7 @@ OPERATIONS = ["solve(A, b)", "solve(A, B)", "solve(transpose(A), b)", "solve_low
               "solve_lower(transpose(A), B)", "cholesky(P)", "inverse(A)", "logdet(P)", "logdet(A)"]
 
 
-@pytest.mark.parametrize("call", OPERATIONS)
+@each_row("call", OPERATIONS)
 def test_doubles_and_elimination_agree(call):
     draw = np.random.default_rng(OPERATIONS.index(call))
     a = draw.normal(size=(5, 5)) + 3 * np.eye(5)
@@ -56,7 +56,7 @@ SINGULAR = [("solve(A, b)", [[1, 2], [2, 4]]), ("inverse(A)", [[0, 0], [0, 0]]),
             ("logdet(A)", [[0, 1], [1, 0]]), ("solve(A, b)", [[1, NAN], [0, 1]])]
 
 
-@pytest.mark.parametrize("call, a", SINGULAR)
+@each_row("call, a", SINGULAR)
 def test_what_is_not_defined_is_nan_in_every_element(call, a):
     program = parse(f"input A(N, N), b(N)\nx = {call}")
     for arithmetic in (None, mpmath_arithmetic(20)):

@@ -7,6 +7,7 @@ from adcli.lang.evaluate import FLOAT, evaluate, numpy_arithmetic
 from adcli.lang.evaluate.recording import NumberTape, TooLong, element, written_out
 from adcli.lang.ir import Program, Result
 from adcli.lang.lower.frontend import parse
+from row_tables import each_row
 
 A = np.array([[2.0, 0.5], [-0.25, 3.0]])
 PROGRAMS = {
@@ -28,7 +29,7 @@ def recorded(program: Program, at: dict) -> tuple[NumberTape, list[Result]]:
     return tape, [Result(name, atom) for each in found.values() for name, atom in each.items()]
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@each_row("name", PROGRAMS)
 def test_what_is_written_out_has_the_values_of_the_program_at_the_point_and_near_it(name: str) -> None:
     text, at = PROGRAMS[name]
     program = parse(text)

@@ -3,15 +3,15 @@ from __future__ import annotations
 
 import mpmath
 import numpy as np
-import pytest
 from adcli.lang.evaluate import FLOAT, evaluate, numpy_arithmetic
 from adcli.lang.lower.frontend import parse
 from loop_programs import LOOPS, given
 from multiple_precision import mpmath_arithmetic
+from row_tables import each_row
 from session_seed import drawn
 
 
-@pytest.mark.parametrize("name", LOOPS)
+@each_row("name", LOOPS)
 def test_every_arithmetic_gives_what_plain_python_gives(name: str) -> None:
     made = LOOPS[name]
     at = given(made, drawn("meaning", name))

@@ -1,15 +1,15 @@
 """Stacks of small matrices against LAPACK, one that has no value among them."""
 import numpy as np
-import pytest
 from adcli.lang.evaluate.small_matrices import SMALL, value
+from row_tables import each_row
 
 LAPACK = {"solve": np.linalg.solve, "solve_lower": lambda m, b: np.linalg.solve(np.tril(m), b),
           "solve_upper": lambda m, b: np.linalg.solve(np.triu(m), b), "inverse": lambda m, b: np.linalg.inv(m),
           "cholesky": lambda m, b: np.linalg.cholesky(m), "logdet": lambda m, b: np.linalg.slogdet(m)[1]}
 
 
-@pytest.mark.parametrize("name", LAPACK)
-@pytest.mark.parametrize("n", [1, 2, 7, SMALL])
+@each_row("name", LAPACK)
+@each_row("n", [1, 2, 7, SMALL])
 def test_a_stack_has_the_values_of_lapack_but_where_there_is_none(name: str, n: int) -> None:
     draw = np.random.default_rng(n)
     a = draw.normal(size=(4, n, n))

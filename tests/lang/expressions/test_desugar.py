@@ -10,6 +10,7 @@ from adcli.lang.passes.pipeline import adjoints
 from adcli.lang.printing.format import format_tree
 from adcli.lang.syntax.parse import parse_tree
 from adcli.lang.syntax.scan import normal
+from row_tables import each_row
 from session_seed import drawn
 from source_laws import check_source
 from tensor_laws import NUMPY, direction
@@ -80,7 +81,7 @@ def values(program):
     return {k: np.asarray(v, float).tolist() for k, v in found.items()}
 
 
-@pytest.mark.parametrize(("text", "plain"), SAME)
+@each_row(("text", "plain"), SAME)
 def test_a_tuple_of_elements_is_a_statement_for_each(text, plain):
     program, reference = parse(text), parse(plain)
     found, wanted = values(program), values(reference)
@@ -90,7 +91,7 @@ def test_a_tuple_of_elements_is_a_statement_for_each(text, plain):
     assert {r.name for r in adjoints(program).results} == {r.name for r in adjoints(reference).results}
 
 
-@pytest.mark.parametrize(("text", "_"), SAME)
+@each_row(("text", "_"), SAME)
 def test_formatted_text_is_the_same_program(text, _):
     tree = parse_tree(Source("t", text))
     once = format_tree(tree)

@@ -11,6 +11,7 @@ from adcli.lang.printing.format import format_tree
 from adcli.lang.printing.printer import STYLES, print_program
 from adcli.lang.syntax.scan import normal
 from adcli.lang.tree.nodes import Objective, SubjectTo
+from row_tables import each_row
 
 import adcli
 
@@ -21,7 +22,7 @@ def conditions(text):
     return [(c.text, c.first, *(len(a.shape) for a in c.parts)) for c in parse(text).problem.conditions]
 
 
-@pytest.mark.parametrize("text, stated", [
+@each_row("text, stated", [
     ("minimize (x-1)^2+y\nsubject to x+y<=2, 0 <= y <= 1", [("x+y<=2", (), 0, 0), ("0 <= y <= 1", (), 0, 0, 0)]),
     ("subject to g >= 2*(x - 1)\ng = x*y", [("g >= 2*(x - 1)", (), 0, 0)]),
     ("v = x; subject to (x < 1 ? x : 2) == 3", [("(x < 1 ? x : 2) == 3", (), 0, 0)]),
@@ -52,7 +53,7 @@ def test_conditions_and_that_they_read_back(text, stated):
         assert written in (format_tree(tree_and_program(normal(written, "f"))[0]), *(print_program(again, s) for s in STYLES))
 
 
-@pytest.mark.parametrize("text", [
+@each_row("text", [
     "minimize = 3\nmaximize = minimize*x\nsubject = 2; to = subject", "maximize (i) = 3*i where i in 0:2", "minimize + 3",
     "minimize and x",
     "def minimize(x) = x\nv = minimize (3)", "input subject, to\nv = subject - to", "minimize(i) +=! to(i, j)",
@@ -77,7 +78,7 @@ def test_other_verbs_see_the_outputs_alone():
     assert list(adcli.compile("minimize (x - 1)**2; subject to x >= 3")(x=3.0)) == ["objective"]
 
 
-@pytest.mark.parametrize("text, meant", [
+@each_row("text, meant", [
     ("minimise x^2", "minimize x^2"), ("minimze x^2", "minimize x^2"), ("Maxmize x^2", "maximize x^2"),
     ("v = x; Maximum: v", "v = x; maximize v"), ("minimize f = x^2", "f = x^2; minimize f"),
     ("input x(N); Minimise f +=! x(i)", "input x(N); f +=! x(i); minimize f"), ("maximize f max=! x", "f max=! x; maximize f"),

@@ -11,13 +11,14 @@ from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.affine import Index, affine, product, remainder, substituted, text, value
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
+from row_tables import each_row
 from session_seed import drawn, half
 from source_laws import check_source
 from subscript_cases import SUBSCRIPTS
 from tensor_laws import NUMPY, direction
 
 
-@pytest.mark.parametrize(("source", "shapes", "reference"), half(SUBSCRIPTS), ids=lambda x: x[:60] if isinstance(x, str) else "")
+@each_row(("source", "shapes", "reference"), half(SUBSCRIPTS))
 def test_subscripts_mean_what_numpy_does_and_keep_every_law(source: str, shapes: dict[str, tuple[int, ...]],
                                                             reference: Any) -> None:
     r = drawn("subscripts", source)

@@ -9,6 +9,7 @@ import pytest
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
+from row_tables import each_row
 from tensor_laws import NUMPY
 
 
@@ -65,7 +66,7 @@ GUESSED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "value"), CERTAIN, ids=[text for text, _ in CERTAIN])
+@each_row(("text", "value"), CERTAIN)
 def test_what_is_offered_is_the_contraction(text: str, value: Callable[..., Any]) -> None:
     with pytest.raises(AdError) as fault:
         parse(DECLARED + text)

@@ -9,6 +9,7 @@ from adcli.lang.ir import Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import affine
 from adcli.lang.ir.build import NO_HINT, Builder, Expr, composed
 from adcli.lang.ir.primitives import TABLE, select, sin
+from row_tables import each_row
 from well_formed import check
 
 X, Y = Var("x"), Var("y")
@@ -20,7 +21,7 @@ def emitted(formula: Callable[[Expr, Expr], Expr]) -> list[str]:
     return [e.op.name for e in b.equations]
 
 
-@pytest.mark.parametrize(("formula", "want"), [
+@each_row(("formula", "want"), [
     (lambda x, y: x + y, ["add"]), (lambda x, y: 1 + x, ["add"]), (lambda x, y: x - 2, ["sub"]), (lambda x, y: 2 - x, ["sub"]),
     (lambda x, y: x * y, ["mul"]), (lambda x, y: 3 * x, ["mul"]), (lambda x, y: x / y, ["div"]), (lambda x, y: 1 / x, ["div"]),
     (lambda x, y: -x, ["neg"]), (lambda x, y: (x < y) & ~(x >= 0), ["lt", "ge", "not", "and"]),
@@ -55,7 +56,7 @@ NUMBERS_ONLY: list[Callable[[Builder, Expr], object]] = [
     lambda b, x: b.emit(TABLE["mul"], x.atom, Y, shape=x.var.shape)]
 
 
-@pytest.mark.parametrize("formula", NUMBERS_ONLY)
+@each_row("formula", NUMBERS_ONLY)
 def test_a_row_of_the_table_takes_no_tensor(formula: Callable[[Builder, Expr], object]) -> None:
     """Whatever door it comes through: as a scalar it would be its first element."""
     b = Builder()
@@ -74,7 +75,7 @@ def test_only_what_the_last_line_made_is_renamed() -> None:
     assert isinstance(renamed.atom, Var) and renamed.atom.name == "b" and b.equations[-1].outs == (renamed.atom,)
 
 
-@pytest.mark.parametrize("op", [op for op in TABLE.values() if op.value is not None], ids=lambda op: op.name)
+@each_row("op", [op for op in TABLE.values() if op.value is not None], ids=lambda op: op.name)
 def test_every_composition_is_a_whole_program(op) -> None:
     static = {i: Lit(2.0) for i in op.static}
     program = check(composed(op, static))

@@ -21,16 +21,17 @@ from adcli.lang.operations.rule_programs import map_rule
 from back_ends import same
 from multiple_precision import mpmath_arithmetic
 from one_operation import COSTLY, REAL, SPECIAL, number_of_points, program, samples
+from row_tables import each_row
 from session_seed import drawn
 
 NUMPY = numpy_arithmetic()
 MP = mpmath_arithmetic(60)
 UNARY = [op for op in REAL if op.signature == "r>r"]
 SEVERAL = [op for op in REAL if op.arity > 1 and not op.static and "t" not in op.signature]
-rows = pytest.mark.parametrize("op", TABLE.values(), ids=lambda op: op.name)
-real = pytest.mark.parametrize("op", REAL, ids=lambda op: op.name)
-unary = pytest.mark.parametrize("op", UNARY, ids=lambda op: op.name)
-several = pytest.mark.parametrize("op", SEVERAL, ids=lambda op: op.name)
+rows = each_row("op", TABLE.values(), ids=lambda op: op.name)
+real = each_row("op", REAL, ids=lambda op: op.name)
+unary = each_row("op", UNARY, ids=lambda op: op.name)
+several = each_row("op", SEVERAL, ids=lambda op: op.name)
 
 
 def value(op: Primitive, *args: float) -> float:
@@ -61,7 +62,7 @@ def test_forms_of_mathematics_have_a_place_for_every_operand(op):
         assert not places or sorted(map(int, places)) == list(range(1, op.arity + 1))
 
 
-@pytest.mark.parametrize("op", [op for op in REAL if not op.variadic and "t" not in op.signature], ids=lambda op: op.name)
+@each_row("op", [op for op in REAL if not op.variadic and "t" not in op.signature], ids=lambda op: op.name)
 def test_a_value_is_a_number_exactly_where_the_row_says(op):
     names = op.args.split(", ")
     whole = {names[i] for i in op.static}
@@ -97,7 +98,7 @@ def test_the_spelling_in_c_agrees_with_what_a_machine_has(op):
         assert op.value or op.name in ("dup", "max", "min")
 
 
-@pytest.mark.parametrize("op", [op for op in REAL if op.c in C99], ids=lambda op: op.name)
+@each_row("op", [op for op in REAL if op.c in C99], ids=lambda op: op.name)
 def test_c_computes_what_the_row_means(op):
     function = getattr(ctypes.CDLL("libm.so.6"), op.c)
     function.restype, function.argtypes = ctypes.c_double, [ctypes.c_double] * op.arity
@@ -121,7 +122,7 @@ def test_the_spelling_in_javascript_is_an_operator_or_a_function_of_math(op):
     assert op.js is not None or op.value or op.libm or op.name in ("dup", "fma", "round", "copysign")
 
 
-@pytest.mark.parametrize("op", [op for op in REAL if op.python and op.python.startswith("np.")], ids=lambda op: op.name)
+@each_row("op", [op for op in REAL if op.python and op.python.startswith("np.")], ids=lambda op: op.name)
 def test_numpy_computes_what_the_row_means(op):
     functions = getattr(np, op.python.removeprefix("np.")), NUMPY.functions[op.name]
     points = [tuple(at.values()) for at in samples(op, 20)] + list(itertools.product(SPECIAL, repeat=op.arity))[:300]
@@ -193,7 +194,7 @@ def test_an_operation_that_jumps_says_how(op):
     assert jumps <= (op.pieces in ("step", "sign", "sawtooth") or op.name in ("pow", "atan2"))
 
 
-@pytest.mark.parametrize("op", [op for op in REAL if "t" not in op.signature and not op.static], ids=lambda op: op.name)
+@each_row("op", [op for op in REAL if "t" not in op.signature and not op.static], ids=lambda op: op.name)
 def test_what_vanishes(op):
     others = [[abs(x) for x in list(at.values())[1:]] for at in samples(op, 10)]
     first = all(value(op, 0.0, *rest) == 0 for rest in others)
@@ -209,7 +210,7 @@ def test_what_saturates(op):
     assert op.saturates == any(s < 1e-3 for s in slopes) or op.periodic, slopes
 
 
-@pytest.mark.parametrize("op", [TABLE[n] for n in ("atan2", "logaddexp")], ids=lambda op: op.name)
+@each_row("op", [TABLE[n] for n in ("atan2", "logaddexp")], ids=lambda op: op.name)
 def test_what_saturates_in_its_first_argument(op):
     assert op.saturates and any(abs(partials(op, x, 1.0)[0]) < 1e-3 for x in (1e300, -1e300))
 

@@ -12,6 +12,7 @@ from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.simplify import simplify
+from row_tables import each_row
 from same_programs import equal
 from tensor_texts import DEFINITIONS
 from well_formed import check
@@ -31,7 +32,7 @@ TEXTS = [
     "input int32 k, A(N)\ny = k * A(0)\nB(i) = A(i) * y where i in 0:k + 1\noutput B"]
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@each_row("text", TEXTS)
 def test_programs_and_derivatives_print_and_read_back(text: str) -> None:
     program = check(parse(text))
     for each in (program, simplify(tangents(program)), simplify(adjoints(program))):

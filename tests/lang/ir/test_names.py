@@ -11,6 +11,7 @@ from adcli.lang.modes.reverse import duplicate
 from adcli.lang.passes.pipeline import adjoints, tangents
 from hypothesis import given
 from random_programs import Sample, law, samples
+from row_tables import each_row
 
 
 def names(program: Program) -> dict[Var, str]:
@@ -86,6 +87,6 @@ def test_a_scope_inside_knows_all_around_and_holds_only_its_own():
 WORDS = ("input", "output", "param", "def", "dup", "and", "or", "not", "inf", "nan", "pi", "π", "in", "where", "_")
 
 
-@pytest.mark.parametrize("word", WORDS)
+@each_row("word", WORDS)
 def test_no_value_is_called_like_a_word_of_the_language(word: str) -> None:
     assert Names().fresh(word) != word and Names().fresh("v") == "v"

@@ -4,7 +4,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 import mpmath
-import pytest
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Lit
@@ -13,6 +12,7 @@ from adcli.lang.lower.frontend import parse
 from adcli.lang.simplify.simplify import simplify
 from exact_values import exact_values
 from multiple_precision import mpmath_arithmetic
+from row_tables import each_row
 from session_seed import fixed
 
 X = mpmath.mpf(1.3)
@@ -27,8 +27,8 @@ TRUE = {
 }
 
 
-@pytest.mark.parametrize("formula", TRUE)
-@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@each_row("formula", TRUE)
+@each_row("mode", ["forward", "reverse"])
 def test_rules_hold_beyond_doubles(formula, mode):
     """Derivatives to order 3 agree with closed forms to 40 digits, whatever constants the rules hold."""
     program = gradient(parse(f"v = {formula}"), mode=mode, order=3)

@@ -4,12 +4,13 @@ import pytest
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir.names import sliced
 from adcli.lang.lower.frontend import parse
+from row_tables import each_row
 
 SHAPES = {"x": ["N"], "A": ["M", "N"]}
 VALUES = {"x": np.arange(6.0), "A": np.arange(24.0).reshape(4, 6)}
 
 
-@pytest.mark.parametrize("text", [
+@each_row("text", [
     "x[:]", "x[1:]", "x[:-1]", "x[2:5]", "x[-3:]", "x[-3:-1]", "x[0:0]", "x[::2]", "x[1::3]", "x[::-1]", "x[1:] - x[:-1]",
     "(x[2:] - 2*x[1:-1] + x[:-2])/4", "A[1:, 0]", "A[:, -1]", "A[-1, 1:3]", "A[1:3, 2:]", "A[::2, ::-1]", "A[0, 1:]*x[:-1]",
 ])

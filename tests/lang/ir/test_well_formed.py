@@ -9,6 +9,7 @@ from adcli.lang.ir.affine import Index, affine
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.comprehension import Read
 from comprehension_samples import convolution, with_op
+from row_tables import each_row
 from well_formed import CheckError, check, check_linear
 
 
@@ -54,7 +55,7 @@ def sine(out: Var, arg: Atom) -> Equation:
     return Equation((out,), TABLE["sin"], (arg,))
 
 
-@pytest.mark.parametrize(("params", "equations", "results", "said"), [
+@each_row(("params", "equations", "results", "said"), [
     ((INPUT, INPUT), (), (), "input x is bound twice"),
     ((INPUT, Param(Y, "x")), (), (), "two inputs of one name"),
     ((INPUT,), (sine(Y, X), sine(Y, X)), (), "equation 1: y is bound twice"),

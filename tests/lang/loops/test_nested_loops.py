@@ -11,6 +11,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.loops import nested_loops
 from adcli.lang.lower.frontend import parse
 from adcli.lang.printing.printer import print_program
+from row_tables import each_row
 
 OUTER = "input a\nx(0) = a\nfor t in 0:3 {{ {} }}\nv = x(3)\noutput v"
 WRITTEN_OUT = {
@@ -57,7 +58,7 @@ WRITTEN_OUT = {
 }
 
 
-@pytest.mark.parametrize("name", WRITTEN_OUT)
+@each_row("name", WRITTEN_OUT)
 def test_an_inner_loop_is_its_steps(name: str) -> None:
     """Values and derivatives to second order, to the bit, and of the text that reads back."""
     nested, plain = (parse(OUTER.format(text)) for text in WRITTEN_OUT[name])

@@ -12,6 +12,7 @@ from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program
 from adcli.lang.printing.printer import print_program
 from command import adcli
+from row_tables import each_row
 from session_seed import half
 from tensor_laws import NUMPY
 from well_formed import check
@@ -54,7 +55,7 @@ def program_of(value: str, output: str = "y(i) =") -> str:
     return f"input x(N), k(N), int32 g(N)\n{output} {value}\n"
 
 
-@pytest.mark.parametrize(("value", "element"), half(GUARDED))
+@each_row(("value", "element"), half(GUARDED))
 def test_a_read_is_done_only_where_its_conditions_hold(value: str, element: Element) -> None:
     """In the evaluator, in native code, in a sum, in both modes; and in texts that are read back."""
     expected = [element(i) for i in range(4)]
@@ -112,7 +113,7 @@ y(i) = x(i)*cos(a(floor(i/2))) + r(i)*sin(a(floor(i/2))) where i in 0:D
         assert adjoint["d_dx"][k] == pytest.approx((up - down) / (2 * step), abs=1e-8)
 
 
-@pytest.mark.parametrize(("statement", "said"), [
+@each_row(("statement", "said"), [
     ("y(i) = x(i - 1)", "'y' stays 0 below 1"), ("y(i) = x(i + 1) - x(i - 2)", "'y' stays 0 below 2"),
     ("y(i) max=! x(i - 1)*k(j)", "'y' stays -inf below 1"), ("y(i) = x(i + 1) where float(N) y", "'y' stays 0 from N - 1 on"),
     ("y(i) = x(i - 1) where i in 1:N", ""), ("y(i) = x(i - 1) where i >= 1", ""), ("y(i) = x(i + 1)", ""),

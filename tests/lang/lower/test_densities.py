@@ -9,6 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 from mpmath import beta, binomial, exp, gamma, mp, pi, sqrt
+from row_tables import each_row
 from scipy import stats
 
 import adcli
@@ -50,7 +51,7 @@ DENSITIES: dict[str, tuple[Callable[..., Any], list[tuple[float, ...]]]] = {
 ROUNDINGS = 100 * 2.0**-53
 
 
-@pytest.mark.parametrize("name", DENSITIES)
+@each_row("name", DENSITIES)
 def test_a_log_density_and_its_gradient(name: str) -> None:
     """Relative to the largest term; of a probability near 1, to its logarithm."""
     density, points = DENSITIES[name]
@@ -80,7 +81,7 @@ def lkj(k: int, eta: float) -> float:
     return (eta - 1) * float(np.linalg.slogdet(R[:k, :k])[1]) - rest
 
 
-@pytest.mark.parametrize(("call", "at", "want"), [
+@each_row(("call", "at", "want"), [
     ("dirichlet_lpdf(x, y)", {"x": [0.2, 0.5, 0.3], "y": [1.5, 2.0, 0.75]},
      stats.dirichlet([1.5, 2, 0.75]).logpdf([0.2, 0.5, 0.3])),
     ("multi_normal_cholesky_lpdf(x, y, A)", {"x": [1.0, 2.0, 3.0], "y": [0.0, 0.5, 1.0], "A": L},
@@ -127,7 +128,7 @@ LARGE: dict[str, tuple[Callable[..., Any], list[tuple[float, ...]]]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "at"), [(name, at) for name, (_, points) in LARGE.items() for at in points])
+@each_row(("name", "at"), [(name, at) for name, (_, points) in LARGE.items() for at in points])
 def test_large_parameters(name: str, at: tuple[float, ...]) -> None:
     """Values and derivatives err by no more than some rounding errors of the arguments would make."""
     density, names = LARGE[name][0], [f"x{k}" for k in range(len(at))]
@@ -163,7 +164,7 @@ def test_limits_that_densities_approach(large: float) -> None:
             float(mpmath.log(negative_binomial(3, 2.5, mpmath.mpf(large)))), rel=1e-13)
 
 
-@pytest.mark.parametrize(("call", "value"), [
+@each_row(("call", "value"), [
     ("lognormal_lpdf(0, 0.5, 2)", -math.inf), ("inv_gamma_lpdf(0, 2.5, 3)", -math.inf), ("gamma_lpdf(0, 2.5, 3)", -math.inf),
     ("gamma_lpdf(0, 0.5, 3)", math.inf), ("gamma_lpdf(0, 1, 3)", math.log(3)), ("weibull_lpdf(0, 2, 1)", -math.inf),
     ("beta_lpdf(0, 2, 3)", -math.inf), ("beta_lpdf(1, 2, 3)", -math.inf), ("beta_lpdf(0, 1, 3)", math.log(3)),

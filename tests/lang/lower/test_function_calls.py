@@ -7,6 +7,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.printing.printer import print_program
 from laws import check_round_trip
+from row_tables import each_row
 from session_seed import part
 
 from adcli import compile
@@ -145,20 +146,20 @@ L +=! s(t, i)**2
 output L"""
 
 
-@pytest.mark.parametrize(("text", "value"), VALUES)
+@each_row(("text", "value"), VALUES)
 def test_a_call_means_what_its_function_means(text: str, value: object) -> None:
     program = compile(f"input A(M, N), B(N, K), int32 I(Q)\n{text}")
     np.testing.assert_allclose(program(A=A, B=B, I=PLACES)["y"], np.asarray(value), rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize(("text", "line"), BECOMES)
+@each_row(("text", "line"), BECOMES)
 def test_a_call_becomes_the_statements_of_its_function(text: str, line: str) -> None:
     program = parse(text)
     assert line in print_program(program)
     check_round_trip(program)
 
 
-@pytest.mark.parametrize(("text", "said"), FAULTS)
+@each_row(("text", "said"), FAULTS)
 def test_a_fault_of_a_call_is_told_at_its_place(text: str, said: str) -> None:
     with pytest.raises(AdError) as raised:
         parse(text)

@@ -17,6 +17,7 @@ from adcli.lang.printing.printer import print_program
 from adcli.lang.sizes.condition_dnf import EVERYWHERE, UNTOLD
 from adcli.lang.statements.index_conditions import GuardedCall, PlaceComparisons, Spans
 from adcli.lang.tree.nodes import Node
+from row_tables import each_row
 from session_seed import drawn, half
 from tensor_laws import NUMPY
 from well_formed import check
@@ -25,7 +26,7 @@ PLACES = ("0", "1", "2", "N - 2", "N - 1", "N", "N/2")
 COMPARED = ("<", "<=", ">", ">=", "==", "!=")
 
 
-@pytest.mark.parametrize(("statement", "value"), [
+@each_row(("statement", "value"), [
     ("z(i) = i == 0 ? 7 : x(i - 1)", [7, 1, 2, 3]), ("z(i) = i != 0 ? x(i)*x(i - 1) : 7", [7, 2, 6]),
     ("z(i) = i == N - 1 ? 7 : x(i + 1)", [2, 3, 7]), ("z(i) = i <= N - 2 ? x(i + 1) : x(i)", [2, 3, 3]),
     ("z(i) = i == 0 or i == N - 1 ? 7 : x(i) + x(i - 1) + x(i + 1)", [7, 6, 7]),

@@ -16,6 +16,7 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.lower.frontend import parse
 from adcli.lang.lower.library import prelude
 from back_ends import values
+from row_tables import each_row
 from session_seed import half, part
 
 import adcli
@@ -68,7 +69,7 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@each_row("name", FUNCTIONS)
 def test_values_and_derivatives(name: str) -> None:
     """Relative to the derivative, beside what a rounding of the argument changes in it. Differences are taken over 1e-45."""
     truth, r = FUNCTIONS[name], random.Random(name)
@@ -94,7 +95,7 @@ LOOSER = {("voigt", 1, 3): 50, ("inc_beta", 0, 3): 2, ("inc_beta", 1, 3): 2}
 """Factors of ROUNDINGS, of functions by the number of an argument and the order, as help says."""
 
 
-@pytest.mark.parametrize(("name", "k"), half([
+@each_row(("name", "k"), half([
     (name, k) for name, points in STORED.items() for k in range(len(points[0]["by"]))]))
 def test_special_functions_against_stored_values(name: str, k: int) -> None:
     """As above, of values that `tests/tools/make_special_values.py` has made; beside a zero of one by a shape,
@@ -123,7 +124,7 @@ def test_derivatives_of_student_t_cdf_by_large_degrees_of_freedom(y: float, nu: 
         assert abs(found - want) <= 1e-11 * abs(want)
 
 
-@pytest.mark.parametrize(("call", "x"), [("logit(x)", 0.25), ("logit(x)", 0.5), ("logit(x)", 0.75), ("normal_logcdf(x)", 0.0),
+@each_row(("call", "x"), [("logit(x)", 0.25), ("logit(x)", 0.5), ("logit(x)", 0.75), ("normal_logcdf(x)", 0.0),
                                          ("log1mexp(x)", -0.6931471805599453), ("log_rising_factorial(x, 3)", 64.0),
                                          ("f_cdf(x, 3, 3)", 1.0), ("student_t_cdf(1, x, 0, 1)", 3060.0)])
 def test_no_jump_where_one_formula_of_a_function_takes_over_from_another(call: str, x: float) -> None:

@@ -14,6 +14,7 @@ from adcli.lang.operations.recurrence import Recurrence, step_place
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.printing.printer import STYLES, print_program
 from random_loops import plain, random_loop
+from row_tables import each_row
 from same_programs import equal
 from session_seed import drawn
 from well_formed import check
@@ -118,7 +119,7 @@ def shapes(program: Program) -> dict[str, tuple[str, ...]]:
     return {r.name: tuple(map(text, r.atom.shape)) for r in program.results if isinstance(r.atom, Var)}
 
 
-@pytest.mark.parametrize("printed", PRINTED)
+@each_row("printed", PRINTED)
 def test_a_loop_is_printed_as_it_is_written(printed):
     program = parse(printed)
     assert print_program(program) == printed
@@ -189,8 +190,8 @@ UNTIL = [
 ]
 
 
-@pytest.mark.parametrize(("source", "names", "expected"), UNTIL)
-@pytest.mark.parametrize("steps", [0, 1, 2, 30])
+@each_row(("source", "names", "expected"), UNTIL)
+@each_row("steps", [0, 1, 2, 30])
 def test_steps_behind_the_one_that_ends_a_loop_copy(source, names, expected, steps):
     source = source.replace("b = [1, 0.5, 0.25]\n", "input b(3), int32 T, a\n").replace("M =", "input int32 T, a\nM =")
     program = check(parse(source))
@@ -253,7 +254,7 @@ AS_IT_RUNS = [   # what sizes and values decide, and the error or the value of v
 ]
 
 
-@pytest.mark.parametrize(("source", "meant"), AS_IT_RUNS)
+@each_row(("source", "meant"), AS_IT_RUNS)
 def test_what_a_loop_reads_is_behind_and_there_for_the_values_given(source: str, meant: str | float) -> None:
     def run() -> dict[str, float]:
         f, given = adcli.compile(source), {"x": [1.5, 2.5, 3.5], "m": 2}
@@ -275,8 +276,8 @@ REDUCED = [   # a reduction with guarded reads in a loop, and what it is without
 ]
 
 
-@pytest.mark.parametrize(("symbol", "value", "where"), REDUCED)
-@pytest.mark.parametrize("derived", [tangents, adjoints])
+@each_row(("symbol", "value", "where"), REDUCED)
+@each_row("derived", [tangents, adjoints])
 def test_a_reduction_with_guarded_reads_is_in_a_loop_what_it_is_without_one(symbol, value, where, derived):
     """Derivatives are shared by all elements that are equal, and exact for products with several zeros."""
     alone = parse(f"input x(N), u(N)\ny(i) {symbol} {value} where i in 0:N, {where}\nv +=! y(i)*u(i)\noutput v")

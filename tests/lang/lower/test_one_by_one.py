@@ -12,6 +12,7 @@ from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program, tangent_program
 from command import adcli
 from laws import check_round_trip
+from row_tables import each_row
 from session_seed import half
 
 from adcli import compile
@@ -54,7 +55,7 @@ APART = [
     ("y(i) = x(i); y(2) +=! y(i)*a where i in 0:2, float(3) y", [0, 0, 4.5])]
 
 
-@pytest.mark.parametrize(("text", "want"), RIGHT + APART)
+@each_row(("text", "want"), RIGHT + APART)
 def test_extents_and_values_are_those_of_all_statements(text, want):
     program = parse(f"{INPUTS}{text}\noutput y")
     given = {p.name: np.array(GIVEN[p.name]) if p.var.shape else GIVEN[p.name] for p in program.params}
@@ -65,7 +66,7 @@ def test_extents_and_values_are_those_of_all_statements(text, want):
     assert not [n for n in program.notes if "never used" in n.message]
 
 
-@pytest.mark.parametrize("text", half([t for t, _ in RIGHT + APART]))
+@each_row("text", half([t for t, _ in RIGHT + APART]))
 def test_check_finds_nothing_wrong_with_the_derivatives(text):
     names = [p.name for p in parse(f"{INPUTS}{text}\noutput y").params]
     at = ",".join(f"{n}={json.dumps(GIVEN[n]).replace(' ', '')}" for n in names)
@@ -98,7 +99,7 @@ BROKEN += [f"def f(float(N) x) -> (y) {{ y(i) = y*x(i) }}\n{text}" for text in (
     "input x(N)\nh(0) = 1\nfor t in 0:N { h(t+1) = h(t)*f(x) }")]
 
 
-@pytest.mark.parametrize("text", BROKEN)
+@each_row("text", BROKEN)
 def test_a_function_with_a_fault_is_no_further_fault_where_it_is_called(text):
     with pytest.raises(AdError) as raised:
         parse(text)

@@ -9,6 +9,7 @@ from adcli.lang.ir import Equation, Lit, Program
 from adcli.lang.ir.errors import CalledSpan
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints
+from row_tables import each_row
 
 
 def equations(program: Program) -> list[str]:
@@ -30,7 +31,7 @@ def test_the_worked_example() -> None:
     assert [p.name for p in program.params] == ["x", "y"] and [r.name for r in program.results] == ["v"]
 
 
-@pytest.mark.parametrize(("text", "inputs", "outputs"), [
+@each_row(("text", "inputs", "outputs"), [
     ("s = 0; s = s + x; s = s + y", ["x", "y"], ["s"]),
     ("s = s + x", ["s", "x"], ["s"]),
     ("b = x\na = y\nb = b + 1", ["x", "y"], ["a", "b"]),

@@ -13,6 +13,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.suggest.counterparts import OF_TABLES
 from command import succeeds
+from row_tables import each_row
 from scipy.interpolate import CubicSpline, PchipInterpolator, RegularGridInterpolator
 from session_seed import drawn
 
@@ -76,7 +77,7 @@ STATUS = [   # the call, x, the order, and the status
     ("natural_spline", 2.5, 3, "smooth")]
 
 
-@pytest.mark.parametrize("name, x, order, status", STATUS)
+@each_row("name, x, order, status", STATUS)
 def test_a_knot_has_the_status_of_the_derivative_that_jumps(name: str, x: float, order: int, status: str) -> None:
     text = f"input xs(N), ys(N), x\ny = {name}(x, xs, ys)"
     said = succeeds("grad", "-e", text, "--order", str(order), "--wrt", "x", "--status", "-q", "--at",
@@ -114,7 +115,7 @@ def test_a_search_counts_what_is_at_most_a_number() -> None:
         assert list(adcli.compile(text)(xs=np.sort(xs), x=x)["k"]) == list(np.searchsorted(np.sort(xs), x, side="right"))
 
 
-@pytest.mark.parametrize("name, count", OF_TABLES)
+@each_row("name, count", OF_TABLES)
 def test_each_foreign_function_of_tables_is_answered_with_what_it_is_here(name: str, count: int) -> None:
     (form,) = OF_TABLES[name, count]
     args = {"a": "xs", "b": "ys", "d": "Z"}

@@ -14,7 +14,8 @@ from adcli.lang.modes import comprehension_rules as tensor_rules
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.simplify.simplify import simplify
 from comprehension_samples import Sample, Scalar, stated, written
-from session_seed import drawn
+from row_tables import each_row
+from session_seed import drawn, half
 from tensor_laws import check_derivatives, check_second_order, close, run
 
 MUL = ("mul", 0, 1)
@@ -47,8 +48,7 @@ DIVIDED = [
 ]
 
 
-@pytest.mark.parametrize(("whole", "divided"), DIVIDED, ids=lambda x: x if isinstance(x, str) else "")
-@pytest.mark.parametrize("sign", [1, -1], ids=["max", "min"])
+@each_row(("whole", "divided", "sign"), half([(*row, sign) for sign in (1, -1) for row in DIVIDED]))
 def test_an_extremum_shares_among_all_its_ties_however_it_is_divided(whole: str, divided: list[str], sign: int) -> None:
     """In one comprehension, in several onto one another, in those that a choice by an index makes: 1/n for each of n ties."""
     r = drawn("ties")
@@ -131,7 +131,7 @@ def roots(*lines: Any, results: str = "s") -> Sample:
     return written({"A": ("N", [0.0, 4.0, 1.0])}, stated("y(i)", "=", "A(i)", ("sqrt", 0), "i:N", "N"), *lines, results=results)
 
 
-@pytest.mark.parametrize(("lines", "want"), [
+@each_row(("lines", "want"), [
     ([stated("z(i)", "=", "A(i); y(i)", ("where", 0.0, 0, 1, 0), "i:N", "N"), stated("s", "+", "z(i)", 0, "i:N")], [1, .25, .5]),
     ([stated("z(i)", "=", "A(i); y(i)", ("where", 0.0, 0, 1, 0), "i:N", "N"),
       stated("u(i)", "=", "z(i)", ("mul", 4.0, 0), "i:N", "N"), stated("s", "+", "u(i)", 0, "i:N")], [4, 1, 2]),

@@ -16,6 +16,7 @@ from hypothesis import given
 from laws import check_arm
 from planted_faults import caught, wrong_rule
 from random_programs import Scope, choices, law, mixed_points
+from row_tables import each_row
 
 ALONE = parse("input c, x, y, z\nv = y*y + x*y")
 CHOSEN = parse("input c, x, y, z\nv = (c > 0 ? y*y : log(x)*sqrt(z)) + x*y")
@@ -96,7 +97,7 @@ def test_an_arm_that_is_not_taken_changes_no_bit(r: random.Random) -> None:
 
 # ---------------------------------------------------------------- maps written out
 
-@pytest.mark.parametrize("name", [name for name, op in TABLE.items() if op.maps])
+@each_row("name", [name for name, op in TABLE.items() if op.maps])
 def test_a_written_map_is_the_map_of_the_row(name: str) -> None:
     """The lines that `contribution` emits are those that running the row's map emits, for every argument, constants as operands
     among them, and for more arguments than the arity."""
@@ -110,7 +111,7 @@ def test_a_written_map_is_the_map_of_the_row(name: str) -> None:
                 assert emitted(e, position) == run(e, position), (count, variant, position)
 
 
-@pytest.mark.parametrize(("op", "operand", "infinite"), [
+@each_row(("op", "operand", "infinite"), [
     ("div", Lit(2.0), False), ("div", Lit(-0.1), False), ("div", Lit(0.0), True), ("div", Lit(1e-310), True),
     ("div", Var("y"), True), ("mul", Var("y"), False), ("pown", Lit(2.0), False), ("pown", Lit(-1.0), True)])
 def test_what_can_be_infinite_at_finite_values(op: str, operand: Var | Lit, infinite: bool) -> None:

@@ -13,6 +13,7 @@ from adcli.lang.passes.pipeline import run
 from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.simplify import simplify
 from multiple_precision import mpmath_arithmetic
+from row_tables import each_row
 from same_programs import equal
 from session_seed import half
 from well_formed import check
@@ -71,7 +72,7 @@ def read_back(program):
     return again
 
 
-@pytest.mark.parametrize("inputs, text", half(PROGRAMS), ids=lambda x: x)
+@each_row("inputs, text", half(PROGRAMS))
 def test_both_modes_and_both_second_orders(inputs, text):
     names, points, draw = inputs.split(), drawn_points(), np.random.default_rng(7)
     wrt = [x for x in names if x != "k"]

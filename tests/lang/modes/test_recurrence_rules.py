@@ -17,8 +17,9 @@ from adcli.lang.passes.pipeline import adjoint_program, adjoints, tangent_progra
 from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.simplify import simplify
 from loop_programs import LOOPS, LoopProgram, given
+from row_tables import each_row
 from same_programs import equal
-from session_seed import drawn, part
+from session_seed import drawn, half, part
 
 STEP = mpmath.mpf(10) ** -18
 Values = dict[str, Any]
@@ -56,15 +57,11 @@ def inner(one: Mapping[str, Any], values: Values) -> float:
     return float(sum(np.sum(np.asarray(d) * x) for d, x in zip(one.values(), last, strict=True)))
 
 
-@pytest.fixture(params=LOOPS)
-def made(request: pytest.FixtureRequest) -> LoopProgram:
-    return LOOPS[request.param]
-
-
 def close(got: float, want: Any, within: float = 1e-12) -> None:
     assert abs(got - want) <= within * max(1, abs(want)), (got, want)
 
 
+@each_row("made", LOOPS.values(), ids=lambda made: made.text)
 def test_values_and_both_modes_are_those_of_plain_python(made: LoopProgram) -> None:
     with mpmath.workdps(50):
         r, program = drawn("loops", made.text), made.program()
@@ -97,6 +94,7 @@ def test_second_derivatives_are_one_number_in_four_ways(name: str) -> None:
             close(inner(e, derivative(adjoint_program(first, wrt, outputs), made, inputs, weights)), want, 1e-11)
 
 
+@each_row("made", half([*LOOPS.values()]), ids=lambda made: made.text)
 def test_what_is_printed_reads_back_equal_and_gives_the_same_bits(made: LoopProgram) -> None:
     r, program = drawn("read back", made.text), made.program()
     at = given(made, r)
@@ -130,8 +128,8 @@ HISTORY = ("input x(N), c, w\nh(0, i) = x(i)\nfor t in 0:2 {{ h(t+1, i) = {step}
            "v = c > 0 ? w*s : {other}\noutput v")
 
 
-@pytest.mark.parametrize("derive", ["forward", "reverse"])
-@pytest.mark.parametrize(("step", "read", "other", "x", "taken", "left"), [
+@each_row("derive", ["forward", "reverse"])
+@each_row(("step", "read", "other", "x", "taken", "left"), [
     # a history under a condition of the whole: where that holds its infinities count, where it fails they are no part of it
     ("sqrt(h(t, i))", "h(2, i)", "x(0)", [0.0, 1.0], [2 * INF, 0.5], [1.0, 0.0]),
     ("sqrt(h(t, i))", "h(t, i)", "1", [0.0, 1.0], [INF, 3.5], [0.0, 0.0]),

@@ -54,7 +54,7 @@ def test_a_sweep_in_the_wrong_order(monkeypatch: pytest.MonkeyPatch) -> None:
         check_modes_agree(SHARED, POINTS)
 
 
-@law(195)
+@law(130)
 @given(extreme, choices)
 def test_partial_derivatives_are_those_of_the_program_with_copies(written: Sample, r: random.Random) -> None:
     """Their sweep makes no copies, and emits the lines that one through copies does."""
@@ -79,7 +79,7 @@ def direction(r: random.Random, names: list[str]) -> dict[str, float]:
     return {name: r.choice((0.0, 1.0, -2.5, 0.3, -0.0)) for name in names}
 
 
-@law(195)
+@law(130)
 @given(extreme, choices)
 def test_forward_equals_reverse(written: Sample, r: random.Random) -> None:
     program = parse(written.text)

@@ -17,6 +17,7 @@ from comprehension_samples import Sample
 from hypothesis import given
 from random_comprehensions import tensor_samples
 from random_programs import law
+from row_tables import each_row
 from tensor_laws import NUMPY, close, direction
 
 import adcli
@@ -76,8 +77,8 @@ def test_a_matrix_of_derivatives_is_a_program_without_unit_tensors(text: str, ve
     assert adcli.compile(written).text() == written
 
 
-@pytest.mark.parametrize("mode", ["forward", "reverse"])
-@pytest.mark.parametrize(("text", "at", "wanted"), VALUES)
+@each_row("mode", ["forward", "reverse"])
+@each_row(("text", "at", "wanted"), VALUES)
 def test_jacobians_are_those_of_mathematics(text: str, at: dict[str, Any], wanted: dict[str, Any], mode: str) -> None:
     found = evaluate(jacobian(parse(text), mode=mode), at, NUMPY)
     for name, matrix in wanted.items():

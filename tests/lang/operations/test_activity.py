@@ -5,6 +5,7 @@ import pytest
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.operations.activity import active_values, inputs_to_differentiate, outputs_to_differentiate, with_outputs
+from row_tables import each_row
 
 PROGRAM = parse("param k = 2\ns = x*y\nu = s + k\nw = z > 0 ? s : z")
 
@@ -20,7 +21,7 @@ def test_outputs_by_name_and_order():
     assert [r.name for r in with_outputs(PROGRAM, outputs_to_differentiate(PROGRAM, ["w", "u"])).results] == ["w", "u"]
 
 
-@pytest.mark.parametrize("call, said", [
+@each_row("call, said", [
     (lambda: inputs_to_differentiate(PROGRAM, ["q"]), "no input 'q'"),
     (lambda: inputs_to_differentiate(parse("input x(M)\ny(i) = x(i)"), ["M"]), "no input 'M'\nhelp: 'M' is a size"),
     (lambda: outputs_to_differentiate(PROGRAM, ["s"]), "no output 's'"),

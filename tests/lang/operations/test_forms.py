@@ -1,8 +1,8 @@
 """When two programs are the same."""
 from __future__ import annotations
 
-import pytest
 from adcli.lang.lower.frontend import parse
+from row_tables import each_row
 from same_programs import equal
 
 TWO = " where i in 0:2, j in 0:2, k in 0:2"
@@ -29,7 +29,7 @@ SAME = [
 ]
 
 
-@pytest.mark.parametrize(("one", "other", "same"), SAME)
+@each_row(("one", "other", "same"), SAME)
 def test_equality_is_up_to_names_of_indices_and_order(one, other, same):
     first, second = (parse(f"input A(M, N), B(N, P)\n{text}") for text in (one, other))
     assert equal(first, second) is same and equal(second, first) is same

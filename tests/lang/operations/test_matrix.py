@@ -1,11 +1,11 @@
 """Operations on matrices as data."""
-import pytest
 from adcli.lang.ir import Var
 from adcli.lang.ir.affine import Index, affine
 from adcli.lang.lower.frontend import parse
 from adcli.lang.operations.comprehension import Range, Read
 from adcli.lang.operations.matrix import SOLVES, MatrixOperation, compacted, covered_points, trailing
 from adcli.lang.tree.notation import MATRIX_CALLS
+from row_tables import each_row
 
 
 def test_arguments_that_are_not_used_are_left_out():
@@ -28,7 +28,7 @@ def test_the_solves_are_each_others_transposes():
     assert {SOLVES[other] for other in SOLVES.values()} == set(SOLVES) < set(MATRIX_CALLS)
 
 
-@pytest.mark.parametrize("left, all_of_it", [
+@each_row("left, all_of_it", [
     ("x", True), ("x(t)", True), ("x(0)", True), ("x(0, t)", True), ("x(t, 0)", True), ("x(1)", False), ("x(1, t)", False),
     ("x(t) where t in 0:3", True), ("x(t) where t in 1:3", False), ("x(2 - t) where t in 0:3", False), ("x(t, t)", False),
     ("x(t) where t in 0:3, t % 2 == 0", False), ("x(t % 3) where t in 0:3", False)])

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pytest
 from adcli.codegen.modules.runtime import compile_tensors
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.simplify.simplify import simplify
+from row_tables import each_row
 from session_seed import part
 from tensor_laws import NUMPY
 
@@ -47,7 +47,7 @@ def values_of(bad: float) -> Mapping[str, Any]:
     return {"x": np.array([bad, 4.0]), "v": np.array([1.5, 2.0]), "k": np.array([0.0, 1.0]), "w": np.array([[1.0, 2], [3, 4]])}
 
 
-@pytest.mark.parametrize(("name", "text", "f", "bad"), part(CASES, 3), ids=lambda x: str(x)[:14])
+@each_row(("name", "text", "f", "bad"), part(CASES, 3))
 def test_both_modes_agree_where_an_arm_is_not_taken(name: str, text: str, f: str, bad: float) -> None:
     program = parse(INPUTS + text.format(f=f).replace("; ", "\n") + "\noutput s\n")
     at = values_of(bad)
@@ -59,7 +59,7 @@ def test_both_modes_agree_where_an_arm_is_not_taken(name: str, text: str, f: str
     np.testing.assert_allclose(compile_tensors(backward)(at)["ds_dv"], reverse, rtol=1e-14)
 
 
-@pytest.mark.parametrize(("text", "f", "bad"), [(CHAINS[n], f, x) for n, (f, x) in itertools.product(
+@each_row(("text", "f", "bad"), [(CHAINS[n], f, x) for n, (f, x) in itertools.product(
     ("elementwise", "further back", "two factors"), BAD)])
 def test_reverse_over_reverse_agrees_too(text: str, f: str, bad: float) -> None:
     program = parse(INPUTS + text.format(f=f).replace("; ", "\n") + "\noutput s\n")

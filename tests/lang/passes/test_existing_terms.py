@@ -15,6 +15,7 @@ from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.passes import zero_seeds_tensors
 from adcli.lang.passes.zero_seeds_tensors import in_parts
 from planted_faults import caught
+from row_tables import each_row
 from session_seed import drawn
 from well_formed import check
 
@@ -70,7 +71,7 @@ def check_parts(text: str) -> None:
                 assert ((np.asarray(found) != 0) == (np.asarray(want) != 0)).all(), (at, found, want)
 
 
-@pytest.mark.parametrize("text", PARTS)
+@each_row("text", PARTS)
 def test_a_sum_in_parts_is_not_zero_where_the_whole_is(text: str) -> None:
     check_parts(text)
 

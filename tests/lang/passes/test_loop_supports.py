@@ -20,6 +20,7 @@ from back_ends import MODES
 from places import ROOT
 from planted_faults import caught
 from random_loops import random_loop
+from row_tables import each_row
 from session_seed import drawn
 from well_formed import check
 
@@ -81,7 +82,7 @@ def asking(program: Program) -> list[str]:
     return [x for x in print_program(program).splitlines() if re.search(r"\bi\d+\([^)].*\+?=!? .*\? 1 : 0", x)]
 
 
-@pytest.mark.parametrize("name", LOOPS)
+@each_row("name", LOOPS)
 def test_a_loop_keeps_its_bits_without_histories_of_what_exists(name: str) -> None:
     program = loop(name)
     gated = drop_zero_seeds(program)

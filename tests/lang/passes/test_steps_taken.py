@@ -1,10 +1,10 @@
 """Loops that end early, with the steps that are taken as an input: which they are, and the text of what becomes of them."""
 from __future__ import annotations
 
-import pytest
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.steps_taken import LEAST_OF_NUMBERS, LEAST_STEPS, counted_steps
 from adcli.lang.printing.printer import print_program
+from row_tables import each_row
 
 VECTORS = "input a(N)\nx(0, i) = a(i)\nfor t in 0:1000 until x(t + 1, 0) > 1 {{ x(t + 1, i) = x(t, i)*2 }}\n{}"
 
@@ -33,7 +33,7 @@ output s
     assert counter.endswith("output steps\n")
 
 
-@pytest.mark.parametrize(("text", "cut"), [
+@each_row(("text", "cut"), [
     (VECTORS.format("s +=! x(1000, i); output s"), 1),
     (VECTORS.format("output x"), 0),                                         # all steps are a result
     (VECTORS.format("s +=! x(t, i); output s"), 0),                          # an index reads them

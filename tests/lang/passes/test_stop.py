@@ -10,14 +10,15 @@ from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.passes.status import with_status
 from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.simplify import simplify
+from row_tables import each_row
 
 SCALARS = ["x*x*{k} + sin({k}*y)", "exp(x*{k})/y", "{k}", "max(x, {k})*{k}", "x**{k}"]
 POINT = {"x": 0.75, "y": 1.5}
 HELD = POINT["x"] * POINT["y"] + 1
 
 
-@pytest.mark.parametrize("mode", ["forward", "reverse"])
-@pytest.mark.parametrize("text", SCALARS)
+@each_row("mode", ["forward", "reverse"])
+@each_row("text", SCALARS)
 def test_a_stopped_value_is_a_constant_to_the_third_order(text: str, mode: str) -> None:
     """The derivatives are those of the program in which its value is an input of its own."""
     program = parse("v = " + text.format(k="stop(x*y + 1)") + " + 0*x*y")

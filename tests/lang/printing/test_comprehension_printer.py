@@ -18,6 +18,7 @@ from adcli.lang.printing.printer import STYLES, print_program
 from adcli.lang.simplify.simplify import simplify
 from adcli.lang.syntax.parse import parse_tree
 from command import adcli
+from row_tables import each_row
 from same_programs import equal
 from session_seed import drawn, half
 from tensor_laws import NUMPY
@@ -38,7 +39,7 @@ def fmt(text: str) -> str:
     return format_tree(parse_tree(Source("t", text)))
 
 
-@pytest.mark.parametrize("definition", half(ACCEPTED), ids=lambda d: d["id"])
+@each_row("definition", half(ACCEPTED), ids=lambda d: d["id"])
 def test_every_definition_and_its_derivatives_read_back(definition):
     program = parse(definition["text"])
     reads_back(program)
@@ -115,7 +116,7 @@ def test_where_is_written_only_where_it_is_needed(given, where):
     reads_back(program)
 
 
-@pytest.mark.parametrize("text", [
+@each_row("text", [
     "input A(M), x\nx1 = 2 * x\nC(i) = A(i) * x1",                  # a scalar that a body reads keeps its statement
     "def add1(a) = a + 1\ninput A(M)\nC(i) = A(i) * add1(i) - add1(2)",   # 1 + i that was not written as a sum of indices
     "input A(M)\nC(i) = -(i + 1) * A(i) / (2*i - M)",
@@ -150,7 +151,7 @@ def test_random_programs_read_back_and_keep_their_format():
         assert equal(parse(fmt(text)), program) and fmt(fmt(text)) == fmt(text)
 
 
-@pytest.mark.parametrize("text", [*NAMED.values(), *(d["text"] for d in ACCEPTED),
+@each_row("text", [*NAMED.values(), *(d["text"] for d in ACCEPTED),
                                   "h(0) = w\nfor t in 0:T - 1 { h(t + 1) = w * h(t) }\ny = h(T - 1)"])
 def test_the_source_tree_reads_back_in_every_form(text):
     tree = parse_tree(Source("t", text))
@@ -199,7 +200,7 @@ def test_the_command_writes_a_derivative_that_it_reads_again(tmp_path):
     assert adcli("fmt", tmp_path / "first.ad", "--check").code == 0
 
 
-@pytest.mark.parametrize(("program", "at"), [
+@each_row(("program", "at"), [
     ("input I(H), F(K)\nO(h) +=! I(h + k - 1) * F(k) where h in 0:H, k in 0:K, h + k >= 1, h + k <= H", {"H": 5, "K": 3}),
     ("input u(N), h\nL(i) = (u(i) + u(i + 2) - 2*u(i + 1)) / h**2", {"N": 6}),
     ("def f(float(N) x) -> (y) { y(i) = x(i) * N }\ninput x(H)\nz(i) = x(2*i) * x(2*i + 1)\ny = f(z)", {"H": 5}),
@@ -210,7 +211,7 @@ def test_the_command_writes_a_derivative_that_it_reads_again(tmp_path):
     ("input x(C, N), w(K, C/G, L), z(G)\ny(k, n) +=! w(k, c, l) * x(floor(k/(K/G))*(C/G) + c, n + l) * z(floor(k/(K/G))) "
      "where n in 0:N - L + 1", {"C": 6, "N": 4, "K": 9, "L": 2, "G": 3}),
     ("input x(N), w(W), v(H)\ny(f, k) +=! x(H*f + k) * w(k) * v(k % H) where f in 0:(N - W)/H + 1", {"N": 11, "W": 3, "H": 3}),
-], ids=["padding", "stencil", "size-of-a-half", "scalar-of-a-half", "bounds", "sizes", "pyramid", "groups", "hops"])
+])
 def test_derivatives_read_back_and_compute_the_same(program: str, at: dict[str, int]) -> None:
     first = parse(program)
     r = np.random.default_rng(0)

@@ -24,6 +24,7 @@ from command import adcli
 from one_operation import BETA
 from random_comprehensions import sample as tensors
 from random_programs import sample
+from row_tables import each_row
 from session_seed import drawn
 
 from adcli.manual.functions import argument_names
@@ -48,7 +49,7 @@ ROWS = [row for row in TABLE.values()
         and len(argument_names(row)) == row.arity]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+@each_row("row", ROWS, ids=lambda row: row.name)
 def test_every_operation_and_its_derivatives_to_second_order(row):
     args = [str(int(row.domain[i][0] + 1)) if i in row.static else name for i, name in enumerate(argument_names(row))]
     text = infix(row.spelled or row.name, [(a, ATOM) for a in args])[0]
@@ -72,7 +73,7 @@ def test_a_power_of_a_power_keeps_the_sign_of_its_base(formula):
         assert evaluate(read, at)["v"] == pytest.approx(evaluate(program, at)["v"], rel=1e-14)
 
 
-@pytest.mark.parametrize("formula, derivatives", [
+@each_row("formula, derivatives", [
     ("log(x)", "1 / x"), ("sqrt(x)", "1 / (2 * sqrt(x))"), ("x**y", "y * x**(y - 1); x**y * log(x)"), ("x**3", "3 * x**2"),
     ("x*x", "2 * x"), ("1/x", "-1 / x**2"), ("exp(-x**2/2)/sqrt(2*pi)", "-x * exp(-x**2 / 2) / sqrt(2 * pi)"),
     ("max(x, y)", "y > x ? 0 : 1; x > y ? 0 : 1"), ("atan2(x, y)", "y / (x**2 + y**2); -x / (x**2 + y**2)"),

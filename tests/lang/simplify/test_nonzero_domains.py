@@ -12,6 +12,7 @@ from adcli.lang.passes.pipeline import adjoint_program, adjoints, evaluation_pro
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.simplify import simplify
+from row_tables import each_row
 from session_seed import drawn
 
 ATTENTION = """\
@@ -66,7 +67,7 @@ ASKED = {
 """How a tensor is made, how an element of it is asked for, and the guard that comes instead: None for none, i1 for itself."""
 
 
-@pytest.mark.parametrize("name", ASKED)
+@each_row("name", ASKED)
 def test_what_becomes_of_a_question(name):
     made, element, guard = ASKED[name]
     asks = f"y(i) = {element} != 0 ? 1 / x(i) : 0 where i in 0:N\noutput y"

@@ -4,7 +4,6 @@ from __future__ import annotations
 import math
 from itertools import product
 
-import pytest
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate, every_value
 from adcli.lang.ir import Program, Var
@@ -16,12 +15,13 @@ from adcli.lang.simplify.ranges import Ranges
 from adcli.lang.simplify.simplify import simplify
 from back_ends import bits
 from random_programs import mixed_points, sample
+from row_tables import each_row
 from session_seed import drawn
 
 POINTS = (0.0, -0.0, 5e-324, -1e-300, 0.5, -0.5, 1.0, -1.0, 3.0, -20.0, 800.0, -800.0, 1e300, math.inf, -math.inf, math.nan)
 
 
-@pytest.mark.parametrize("formula, derivatives", [
+@each_row("formula, derivatives", [
     ("log(1 + x**2)", "(x + x) * (1 / i2)"), ("sqrt(x**4 + 0.5)", None), ("log(exp(x) + exp(-x))", None),
     ("x > 0 ? log(x) : 0", "i1 ? 1 / x : 0"), ("x > 0 ? log(x)*sqrt(x) : x", "i1 ? 1 / x * i3 + i2 * (0.5 / i3) : 1"),
     ("x >= 0 ? sqrt(x) : y", None), ("x < 2 ? log(2 - x) : 1", None), ("abs(x*x + 1)*y", "x * x + 1; d_dx1 + d_dx1"),

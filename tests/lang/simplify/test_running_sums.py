@@ -9,6 +9,7 @@ from adcli.lang.lower.frontend import parse
 from adcli.lang.operations.recurrence import Recurrence
 from adcli.lang.passes.pipeline import adjoint_program
 from adcli.lang.printing.printer import print_program
+from row_tables import each_row
 from same_programs import equal
 
 AT = {"x": np.array([2.0, 0.0, -3.0, 0.5]), "w": np.array([[1.0, -2.0], [4.0, 8.0], [0.25, 3.0], [0.5, -1.0]])}
@@ -37,7 +38,7 @@ def whole(text: str, exact: bool) -> Program:
     return parse(f"input x(N), w(N,M)\n{text}\n{sums}\noutput y, s\n", exact_order=exact)
 
 
-@pytest.mark.parametrize("name", LINEAR)
+@each_row("name", LINEAR)
 def test_a_triangle_is_a_loop(name: str) -> None:
     quick, slow = whole(LINEAR[name], False), whole(LINEAR[name], True)
     assert any(isinstance(e.op, Recurrence) for e in quick.equations)

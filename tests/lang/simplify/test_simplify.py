@@ -16,6 +16,7 @@ from hypothesis import given
 from laws import check_simplify
 from planted_faults import caught
 from random_programs import SPECIAL, Sample, choices, extreme, law, mixed_points
+from row_tables import each_row
 
 Plant = Callable[[pytest.MonkeyPatch], Any]
 
@@ -72,7 +73,7 @@ SEVERAL_PRODUCTS = ("0.5*x + 0.5*x", "2*(0.1*x)", "3*(5*x)", "2*(1.5*x)", "0.5*(
 """What rounds otherwise in one product for some x, or might, or has no power of two in it."""
 
 
-@pytest.mark.parametrize("text", [*ONE_PRODUCT, *SEVERAL_PRODUCTS])
+@each_row("text", [*ONE_PRODUCT, *SEVERAL_PRODUCTS])
 def test_multiples_by_powers_of_two_are_one_product(text: str) -> None:
     program = parse(f"v = {text}")
     check_simplify(program, [*AWKWARD, *({"x": x} for x in (5e-324, 3e-308, 1e308, -4e307, 2.0 ** 1020 * 1.9))])

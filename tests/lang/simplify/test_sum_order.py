@@ -16,6 +16,7 @@ from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.passes.pipeline import adjoint_program, tangent_program
 from adcli.lang.printing.printer import STYLES, print_program
 from adcli.lang.simplify.sum_order import contracted
+from row_tables import each_row
 from same_programs import equal
 from session_seed import drawn, half
 from well_formed import check
@@ -98,14 +99,14 @@ def lines(program: Program) -> list[str]:
     return [x for x in print_program(program).splitlines() if not x.startswith(("input", "output"))]
 
 
-@pytest.mark.parametrize("name", SPLIT)
+@each_row("name", SPLIT)
 def test_what_is_split(name):
     text, want = SPLIT[name]
     assert lines(parse(text)) == want
     assert len(parse(text, exact_order=True).equations) == 1
 
 
-@pytest.mark.parametrize("name", KEPT)
+@each_row("name", KEPT)
 def test_what_stays(name):
     assert equal(parse(KEPT[name]), parse(KEPT[name], exact_order=True))
 
@@ -138,7 +139,7 @@ def test_terms_that_an_earlier_sum_has_are_read_from_it() -> None:
         np.testing.assert_allclose(np.asarray(found[name], float), np.asarray(expected[name], float), rtol=1e-14, err_msg=name)
 
 
-@pytest.mark.parametrize("text", half([*[t for t, _ in SPLIT.values()], *KEPT.values()]))
+@each_row("text", half([*[t for t, _ in SPLIT.values()], *KEPT.values()]))
 def test_texts_of_programs_and_derivatives_are_not_split_again(text):
     program = parse(text)
     wrt = [p.name for p in program.params if not p.var.integer]

@@ -17,6 +17,7 @@ from adcli.lang.sizes.all_sizes import SizeConditions, size_conditions
 from adcli.lang.sizes.binding import number
 from adcli.lang.sizes.in_bounds import expressions, prove, prove_steps
 from random_comprehensions import sample
+from row_tables import each_row
 from session_seed import drawn
 
 
@@ -87,7 +88,7 @@ def test_quotients_by_sizes_are_asked_of_sizes(text: str) -> None:
         assert conditions.positive and fit == (not refused(program, sizes)), sizes
 
 
-@pytest.mark.parametrize("text, left", [
+@each_row("text, left", [
     ("input A(M, N), B(N)\nC(i) +=! A(i, j) * B(j)", []),
     ("input x(N)\ny(i) = x(i + 1) - x(i)", ["the extents of y(N - 1)"]),
     ("input x(N)\ny(i) max=! x(2*i + k) where k in 0:2", []),
@@ -129,7 +130,7 @@ def sums_of(x: Affine, at: dict[Index | str, int]) -> Iterator[int]:
             yield abs(whole)
 
 
-@pytest.mark.parametrize("text", [
+@each_row("text", [
     "input A(M, N)\ny(i) = A(0, 0) * (100 * i) where i in 0:M",
     "input x(N), int32 M, int32 K\ny(i) = x(7*M + 3*K + i - 40) where i in 0:N",
     "input x(N), int32 M, int32 K\ny(i, j) = x(i*M + j*K) where i in 0:N, j in 0:K",
@@ -158,7 +159,7 @@ def test_what_is_bounded_bounds_every_number_that_is_computed(text: str) -> None
                     assert max(sums_of(x, known)) <= conditions.divisor * largest, (text, at, str(x))
 
 
-@pytest.mark.parametrize("source, divisor, products", [
+@each_row("source, divisor, products", [
     ("input x(N)\ny(i) = x(i)", 8, []),
     ("input x(N)\ny(i) = x(i) * (20*i + 3)", 43, []),   # an index counts twice: its range ends behind the last value
     ("input x(N)\ny(i) = x(i) * (-20*i - 3)", 43, []),

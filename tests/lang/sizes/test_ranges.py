@@ -12,6 +12,7 @@ from adcli.lang.operations.comprehension import Comprehension, all_fixed
 from adcli.lang.sizes.ranges import Access, Given, infer
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from row_tables import each_row
 from tensor_texts import ACCEPTED, MAXPOOL
 
 
@@ -25,7 +26,7 @@ def guards(source: str) -> list[str]:
     return [text(g) for e in parse(source).equations if isinstance(e.op, Comprehension) for g in e.op.guards]
 
 
-@pytest.mark.parametrize(("source", "ranges"), [
+@each_row(("source", "ranges"), [
     ("input A(M, N), B(N)\nC(i) +=! A(i, j) * B(j)", ["i 0:M", "j 0:N"]),
     ("input A(M)\nC(i) = A(i + 1)", ["i 0:M - 1"]),
     ("input A(M)\nC(i) = A(i - 1)", ["i 1:M + 1"]),
@@ -55,7 +56,7 @@ def test_ranges(source, ranges):
     assert found(source) == ranges
 
 
-@pytest.mark.parametrize("definition", [d for d in ACCEPTED if "sizes" in d], ids=lambda d: d["id"])
+@each_row("definition", [d for d in ACCEPTED if "sizes" in d], ids=lambda d: d["id"])
 def test_shapes_of_results_are_those_that_were_unrolled(definition):
     results = parse(definition["text"]).results
     got = {r.name: [value(x, definition["sizes"]) for x in r.atom.shape] for r in results if isinstance(r.atom, Var)}
@@ -83,7 +84,7 @@ def test_an_index_that_stands_alone_twice_says_that_extents_agree():
                                           "of B, which has 4")
 
 
-@pytest.mark.parametrize(("source", "message", "help"), [
+@each_row(("source", "message", "help"), [
     ("input A(M)\nC(i, j) = A(i + j)",
      "the range of index 'i' is ambiguous: i + j in dimension 0 of A (extent M) leaves it open together with 'j'",
      "where i in 0:M"),

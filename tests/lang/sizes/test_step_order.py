@@ -10,6 +10,7 @@ from adcli.lang.lower.frontend import parse
 from adcli.lang.operations.comprehension import Comprehension, Range, Read, identity_body
 from adcli.lang.operations.recurrence import Recurrence, signature_of
 from loop_programs import LOOPS
+from row_tables import each_row
 from well_formed import CheckError, check
 
 STEPS, SHAPE = affine("T"), (affine("T") + 4,)
@@ -25,8 +26,8 @@ def copying(lag: int, down: bool, high: Affine = STEPS) -> Program:
     return Program((Param(size, "T"),), (Equation((out,), loop, (Lit(0.0),)),), (Result("h", out),))
 
 
-@pytest.mark.parametrize("lag", [-2, -1, 0, 1, 2])
-@pytest.mark.parametrize("down", [False, True])
+@each_row("lag", [-2, -1, 0, 1, 2])
+@each_row("down", [False, True])
 def test_a_read_is_later_than_the_write_in_the_direction_of_the_loop(lag: int, down: bool) -> None:
     if (lag > 0) == down and lag:
         check(copying(lag, down))

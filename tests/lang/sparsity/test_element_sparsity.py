@@ -22,6 +22,7 @@ from places import DATA, ROOT
 from random_comprehensions import sample
 from random_loops import random_loop
 from random_steps import random_steps
+from row_tables import each_row
 from session_seed import drawn, fixed, half
 
 CASES = {case["name"]: case["at"] for case in json.loads((DATA / "tensors" / "models.json").read_text(encoding="utf-8"))["cases"]}
@@ -153,7 +154,7 @@ def test_patterns_are_those_of_the_program_written_out(name: str) -> None:
     agree(declared(text, at), at)
 
 
-@pytest.mark.parametrize("name", [*LOOPS, *MATRICES])
+@each_row("name", [*LOOPS, *MATRICES])
 def test_patterns_of_loops_and_matrices(name: str) -> None:
     text, at = (LOOPS | MATRICES)[name]
     agree(simplify(parse(text)), at)
@@ -172,12 +173,12 @@ def test_what_a_triangular_system_does_not_read_has_no_entry() -> None:
         assert found == (tuple([3 * i + j for i in range(3) for j in range(3) if i == j or (i > j) == below]),) * 3
 
 
-@pytest.mark.parametrize("name", drawn("patterns").sample(sorted(CASES.keys() - DECOMPOSED), 12))
+@each_row("name", drawn("patterns").sample(sorted(CASES.keys() - DECOMPOSED), 12))
 def test_patterns_of_models(name: str) -> None:
     agree(model(name), CASES[name], second=name != "tridiagonal")   # which has elements that the result does not depend on
 
 
-@pytest.mark.parametrize("number", range(20))
+@each_row("number", range(20))
 def test_patterns_of_random_programs(number: int) -> None:
     """The same programs in every run: in one of some thousand a condition on indices is decided here by functions that are not
     exact, and in the program written out it is not."""
@@ -185,7 +186,7 @@ def test_patterns_of_random_programs(number: int) -> None:
     agree(made.program(), made.values)
 
 
-@pytest.mark.parametrize("number", half(range(30)))
+@each_row("number", half(range(30)))
 def test_patterns_of_random_loops_miss_nothing(number: int) -> None:
     """They have more where the end of a loop, or a number that is no input, decides what is written out at the point."""
     r = fixed("element loops", number)
@@ -197,7 +198,7 @@ def test_patterns_of_random_loops_miss_nothing(number: int) -> None:
           second=False)
 
 
-@pytest.mark.parametrize("number", half(range(30)))
+@each_row("number", half(range(30)))
 def test_patterns_of_random_steps_miss_nothing(number: int) -> None:
     text, at = random_steps(fixed("element steps", number))
     program = parse(text)

@@ -18,6 +18,7 @@ from adcli.lang.sparsity import sparsity
 from adcli.lang.sparsity.sparsity import entries, hessian_pattern, jacobian_pattern, symmetric, transposed
 from hypothesis import given
 from places import DATA
+from row_tables import each_row
 from session_seed import drawn
 
 CORPUS = {path.stem: json.loads(path.read_text(encoding="utf-8")).get("cases", [])
@@ -67,7 +68,7 @@ def check_hessian(program: Program, of: str) -> int:
 
 # ---------------------------------------------------------------- known patterns
 
-@pytest.mark.parametrize("text, first, second", [
+@each_row("text, first, second", [
     ("v = x + y", [(0, 1)], [(), ()]),
     ("v = x*y", [(0, 1)], [(1,), (0,)]),
     ("v = x/y", [(0, 1)], [(1,), (0, 1)]),
@@ -111,7 +112,7 @@ def test_a_derivative_that_is_not_known_is_refused():
 
 # ---------------------------------------------------------------- the derivative programs as reference
 
-@pytest.mark.parametrize("op", one_operation.REAL, ids=lambda op: op.name)
+@each_row("op", one_operation.REAL, ids=lambda op: op.name)
 def test_every_operation(op):
     for count in (None, 3, 4) if op.variadic else (None,):
         program = one_operation.program(op, count=count)

@@ -18,6 +18,7 @@ from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.printing.printer import print_program
 from adcli.lang.simplify.simplify import simplify
 from edge_programs import edges, point
+from row_tables import each_row
 from same_programs import equal
 from session_seed import drawn, fixed
 from tensor_laws import NUMPY
@@ -39,7 +40,7 @@ def shapes(program: Program) -> dict[str, tuple[str, ...]]:
     return {r.name: tuple(map(text, r.atom.shape)) for r in program.results if isinstance(r.atom, Var)}
 
 
-@pytest.mark.parametrize("definition", DEFINITIONS, ids=lambda d: d["id"])
+@each_row("definition", DEFINITIONS, ids=lambda d: d["id"])
 def test_every_definition_is_a_program_or_is_refused_with_a_reason(definition):
     if definition["id"] in REFUSED:
         assert REFUSED[definition["id"]] in said(definition["text"]).splitlines()[0]
@@ -288,7 +289,7 @@ def test_a_let_may_hide_a_tensor() -> None:
     np.testing.assert_array_equal(evaluate(program, {"A": np.arange(3.0), "t": np.ones(3)}, NUMPY)["C"], [1, 3, 5])
 
 
-@pytest.mark.parametrize(("choice", "at"), [
+@each_row(("choice", "at"), [
     ("i == 0 ? x(0) : x(i)", lambda x, i: x[i]), ("i > 0 ? x(i) : 2*x(0)", lambda x, i: x[i] * (1 if i else 2)),
     ("i == 0 ? x(0) : i == N - 1 ? x(N-1) : x(i-1) + x(i+1) where i in 0:N",
      lambda x, i: x[i] if i in (0, len(x) - 1) else x[i-1] + x[i+1]),
@@ -381,7 +382,7 @@ def test_a_recurrence_on_a_tensor_that_has_no_value_yet_is_an_error():
         assert raised.value.line == 2 and "write h(0) = 0; for t in " in (raised.value.help or "")
 
 
-@pytest.mark.parametrize(("statement", "noted"), [
+@each_row(("statement", "noted"), [
     ("y(i) = y(i)*2", False), ("y(i) += y(i)", False), ("B(i, j) = B(i, j)*x(0)", False), ("y(0) = y(1)*3", False),
     ("B(i, 0) = B(i, 1)", False), ("B(i, j) = B(j, i)", True), ("y(i) = y(N - 1 - i)", True), ("y(i) = y(0)", True),
     ("z(i + 1) = y(i)", False)])
@@ -400,7 +401,7 @@ def index_powers(program):
     return [e for op in comprehensions(program) for e in op.body.equations if e.op is INDEX_POWER]
 
 
-@pytest.mark.parametrize(("exponent", "count"), [
+@each_row(("exponent", "count"), [
     ("j", 1), ("j - 1", 1), ("2*j + M - 3", 1), ("-j", 1), ("float(j) - 1", 1), ("j - i", 1), ("p(j)", 1),
     ("2", 0), ("M", 0), ("0.5*j", 0), ("j*j", 0), ("j/1", 1), ("j/2", 0), ("x(j)", 0), ("s", 0), ("j + 0.5", 0)])
 def test_powers_with_sums_of_indices_as_exponents_are_products(exponent, count):

@@ -12,6 +12,7 @@ from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import STAGES, chosen_outputs
 from adcli.lang.passes.status import with_status
 from adcli.lang.printing.printer import print_program
+from row_tables import each_row
 from session_seed import drawn, half
 from source_laws import check_source
 from subscript_cases import WHOLE_NUMBERS
@@ -21,8 +22,7 @@ from well_formed import check
 SELECTED = "input x(N), c(M)\nint32 k(i) = floor(x(i))\ny(i) = c(k(i))"
 
 
-@pytest.mark.parametrize(("source", "given", "reference"), half(WHOLE_NUMBERS),
-                         ids=lambda x: x[:60] if isinstance(x, str) else "")
+@each_row(("source", "given", "reference"), half(WHOLE_NUMBERS))
 def test_computed_whole_numbers_select_elements_and_keep_every_law(source: str, given: dict[str, Any], reference: Any) -> None:
     r = drawn("whole numbers", source)
     check_source(source, {n: direction(r, x) if isinstance(x, tuple) else x for n, x in given.items()}, reference, r)

@@ -2,6 +2,7 @@
 import pytest
 from adcli.lang.lower.frontend import parse
 from adcli.lang.printing.printer import STYLES, print_program
+from row_tables import each_row
 from same_programs import equal
 from well_formed import check
 
@@ -34,7 +35,7 @@ FORMS = {   # a text, and what is printed of it behind the declarations
 }
 
 
-@pytest.mark.parametrize("text", FORMS)
+@each_row("text", FORMS)
 def test_what_is_printed_reads_back(text):
     program = check(parse(DECLARED + text))
     for style in STYLES:

@@ -16,6 +16,7 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from adcli.lang.lower.library import prelude
 from adcli.lang.suggest.counterparts import EXPRESSIONS, EXPRESSIONS_OF_TENSORS, OF_TENSORS, SYNONYMS
+from row_tables import each_row
 from scipy import linalg, special, stats
 from session_seed import drawn
 from tensor_laws import NUMPY
@@ -88,7 +89,7 @@ def value_of(text: str, at: dict[str, Any]) -> float:
         return float(evaluate(program, {p.name: at[p.name] for p in program.params}, FLOAT)["v"])
 
 
-@pytest.mark.parametrize("name", SYNONYMS)
+@each_row("name", SYNONYMS)
 def test_a_synonym_is_the_same_function(name: str) -> None:
     assert name == name.casefold(), "as it is looked for"
     ours = SYNONYMS[name]
@@ -249,7 +250,7 @@ def answered(text: str) -> str:
     return f"v = {error.help.removeprefix('write ').partition(' or ')[0].rpartition(' (')[0]}"
 
 
-@pytest.mark.parametrize(("name", "count"), EXPRESSIONS)
+@each_row(("name", "count"), EXPRESSIONS)
 def test_an_expression_is_the_function(name: str, count: int) -> None:
     """The first choice of each definition, over its domain, with arguments that need parentheses and that do not."""
     reference, domains = REFERENCES[name, count]
@@ -311,7 +312,7 @@ FOREIGN: dict[str, tuple[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", FOREIGN)
+@each_row("name", FOREIGN)
 def test_statements_are_the_function_of_tensors(name: str) -> None:
     args, wanted = FOREIGN[name]
     first = "input x(N), y(N), A(N, N)\n"

@@ -13,6 +13,7 @@ from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.syntax.scan import scan
+from row_tables import each_row
 from scipy.stats import norm
 from session_seed import drawn
 from tensor_laws import NUMPY
@@ -145,7 +146,7 @@ def mended(text: str) -> str:
     return text
 
 
-@pytest.mark.parametrize(("text", "value"), [g for g in GUESSES if g[0] not in UNANSWERED], ids=lambda g: str(g)[:30])
+@each_row(("text", "value"), [g for g in GUESSES if g[0] not in UNANSWERED])
 def test_what_is_proposed_runs(text: str, value: float | None) -> None:
     program = parse(mended(text))
     if value is not None:
@@ -190,7 +191,7 @@ NONE = "it has no counterpart here: `adcli functions` lists the functions there 
 INV, SOLVE = np.linalg.inv, np.linalg.solve
 
 
-@pytest.mark.parametrize(("formula", "value"), [
+@each_row(("formula", "value"), [
     ("x.T @ A @ x", lambda A, x, y: x.T @ A @ x), ("A.T @ x", lambda A, x, y: A.T @ x), ("A @ A.T", lambda A, x, y: A @ A.T),
     ("x @ A.T", lambda A, x, y: x @ A.T), ("np.trace(A.T @ A)", lambda A, x, y: np.trace(A.T @ A)),
     ("x @ inverse(A) @ x", lambda A, x, y: x @ INV(A) @ x), ("np.linalg.inv(A) @ x", lambda A, x, y: SOLVE(A, x)),
@@ -228,7 +229,7 @@ def test_expressions_that_stand_alone_get_names_of_their_own() -> None:
         "give it a name: h = y", "give it a name: f2 = x**2", "give it a name: f3 = g"]
 
 
-@pytest.mark.parametrize(("head", "last"), [
+@each_row(("head", "last"), [
     ("for i = 1:3", 3), ("for (i in 1:3)", 3), ("for i in 1 to 3", 3), ("for i in 1...3", 3), ("for (int i = 1; i <= 3; i++)", 3),
     ("for (int i = 1; i < 3; ++i)", 2), ("for i in 1 until 3", 2), ("for i in 1..<3", 2), ("for i in range(1, 3)", 2)])
 def test_a_loop_ends_where_it_does_elsewhere(head: str, last: int) -> None:
@@ -239,8 +240,8 @@ def test_a_loop_ends_where_it_does_elsewhere(head: str, last: int) -> None:
 GUESSED = ("tahn", "gelux", "erfi", "expi", "besselh", "sinu", "log1q", "stp", "sigmoidd", "floo")
 
 
-@pytest.mark.parametrize("name", GUESSED)
-@pytest.mark.parametrize("form", ["v = {}(x)", "v = np.{}(x)", "v = 2{}(x)", "v = x.{}()", "v = {}[x]", "v = ln(2x) + {}(x)"])
+@each_row("name", GUESSED)
+@each_row("form", ["v = {}(x)", "v = np.{}(x)", "v = 2{}(x)", "v = x.{}()", "v = {}[x]", "v = ln(2x) + {}(x)"])
 def test_a_near_spelling_is_asked_for_and_never_written(name: str, form: str) -> None:
     """Nothing that is said to be written has a function that is only near; what mends it is a guess, which stands alone."""
     for fault in faults(form.format(name)):
@@ -249,7 +250,7 @@ def test_a_near_spelling_is_asked_for_and_never_written(name: str, form: str) ->
         assert not written or fault.fix is None or fault.fix.certain, str(fault)
 
 
-@pytest.mark.parametrize(("text", "help"), [
+@each_row(("text", "help"), [
     ("v = 1/2x", "write 1/(2*x) or 1/2*x"), ("v = sin x/2", "write sin(x)/2 or sin(x/2)"),
     ("v = Sqr(x)", "write sqrt(x) (in Basic) or square(x) (in Pascal)"),
     ("v = 2*LOG(x)", "write log(x) (natural) or log10(x) (in Excel)"),

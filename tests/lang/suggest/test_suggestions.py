@@ -4,6 +4,7 @@ from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir.errors import AdError, nearest, plural
 from adcli.lang.lower.frontend import parse
 from adcli.lang.tree.notation import TENSOR_CALLS
+from row_tables import each_row
 
 
 def help_of(text: str) -> str:
@@ -13,7 +14,7 @@ def help_of(text: str) -> str:
     return fault.value.help
 
 
-@pytest.mark.parametrize("name", TENSOR_CALLS)
+@each_row("name", TENSOR_CALLS)
 def test_a_tensor_that_is_not_declared_is(name: str) -> None:
     """Where one argument can be a vector or a square matrix, as the table of functions has it."""
     args = TENSOR_CALLS[name][0]

@@ -4,14 +4,14 @@ from __future__ import annotations
 import math
 import timeit
 
-import pytest
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.lower.frontend import parse
 from adcli.lang.syntax.constants import CONSTANTS_ELSEWHERE
 from back_ends import same
+from row_tables import each_row
 
 
-@pytest.mark.parametrize(("text", "said"), [
+@each_row(("text", "said"), [
     ("v = e**x + e**(2*x)", ["'e' is an input here; for the exponential function write exp(x)"]),
     ("v = e^(-x)", ["'e' is an input here; for the exponential function write exp(-x)"]),
     ("v = e*x", []), ("input e\nv = e**x", []), ("e = 2\nv = e**x", []), ("v = x**e", []),

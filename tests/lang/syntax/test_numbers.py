@@ -10,6 +10,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.syntax.numbers import as_number
 from adcli.lang.syntax.scan import scan
+from row_tables import each_row
 from session_seed import drawn
 
 from adcli.input.fields import Fault, field_number
@@ -43,7 +44,7 @@ def said(help: str | None) -> float:
     return float(found[1])
 
 
-@pytest.mark.parametrize(("text", "number"), ELSEWHERE)
+@each_row(("text", "number"), ELSEWHERE)
 def test_a_program_says_what_a_number_is_here(text: str, number: float) -> None:
     for form in ("v = {}", "v = {}*x", "v = x - {}", "input x = {}\nv = x"):
         if "%" in text and form == "v = {}*x" and not text.endswith("%"):
@@ -58,8 +59,8 @@ def test_a_program_says_what_a_number_is_here(text: str, number: float) -> None:
             assert said(fault.value.help) == number
 
 
-@pytest.mark.parametrize(("text", "number"), [*ELSEWHERE, *ALONE])
-@pytest.mark.parametrize("sign", ["", "-"])
+@each_row(("text", "number"), [*ELSEWHERE, *ALONE])
+@each_row("sign", ["", "-"])
 def test_points_and_tables_say_what_a_number_is_here(text: str, number: float, sign: str) -> None:
     wanted = -number if sign else number
     if text != "1.5-105":   # a difference
@@ -75,7 +76,7 @@ def test_points_and_tables_say_what_a_number_is_here(text: str, number: float, s
     assert text == "1,5" or said(bad.value.help) == wanted
 
 
-@pytest.mark.parametrize(("text", "number"), HERE)
+@each_row(("text", "number"), HERE)
 def test_numbers_of_the_language_are_the_same_everywhere(text: str, number: float) -> None:
     assert value("x", text) == field_number(text.encode()) == evaluate(parse(f"v = {text}"), {}, FLOAT)["v"] == number
     assert as_number(text) is None
@@ -92,8 +93,8 @@ def test_a_number_is_read_as_python_reads_it_or_not_at_all() -> None:
             assert float(text) == field_number(text.encode()) == value("x", text)
 
 
-@pytest.mark.parametrize("sign", ["", "+", "-"])
-@pytest.mark.parametrize(("text", "x"), [*ALONE, ("1.0d0", 1.0), ("1,234.5", 1234.5)])
+@each_row("sign", ["", "+", "-"])
+@each_row(("text", "x"), [*ALONE, ("1.0d0", 1.0), ("1,234.5", 1234.5)])
 def test_a_sign_belongs_to_the_number(sign, text, x):
     found = as_number(sign + text)
     assert found is not None and found.text == sign + text

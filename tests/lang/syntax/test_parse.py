@@ -12,6 +12,7 @@ from adcli.lang.syntax.scan import is_bare_expression
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_programs import law
+from row_tables import each_row
 from same_programs import equal
 from session_seed import half
 from well_formed import check
@@ -22,7 +23,7 @@ def prefix(text: str) -> str:
     return format_tree(parse_tree(Source("t", f"v = {text}")), "prefix").removeprefix("v = ").rstrip("\n")
 
 
-@pytest.mark.parametrize(("text", "expected"), [
+@each_row(("text", "expected"), [
     ("a + b * c", "add(a, mul(b, c))"), ("a - b - c", "sub(sub(a, b), c)"), ("a - (b - c)", "sub(a, sub(b, c))"),
     ("a / b * c", "mul(div(a, b), c)"), ("-x**2", "neg(pow(x, 2))"), ("(-x)**2", "pow(neg(x), 2)"),
     ("2**-x", "pow(2, neg(x))"), ("a**b**c", "pow(a, pow(b, c))"), ("a ^ b", "pow(a, b)"), ("-a * b", "mul(neg(a), b)"),
@@ -41,7 +42,7 @@ def test_precedence(text: str, expected: str) -> None:
     assert equal(parse(f"v = {text}"), parse(f"v = {expected}"))
 
 
-@pytest.mark.parametrize(("text", "value"), [
+@each_row(("text", "value"), [
     ("2", 2.0), ("2.5", 2.5), (".5", 0.5), ("1.", 1.0), ("1e-3", 1e-3), ("0x1.8p-2", 0.375), ("0x10", 16.0), ("1_000.5", 1000.5),
     ("0.1", 0.1), ("1e-400", 0.0), ("-2", -2.0), ("-(2)", -2.0), ("--2", 2.0), ("-inf", -math.inf), ("pi", math.pi),
     ("5e-324", 5e-324), ("1.7976931348623157e308", 1.7976931348623157e308), ("0x1.fffffffffffff7p0", 2.0 - 2.0**-52),
@@ -52,7 +53,7 @@ def test_numbers(text: str, value: float) -> None:
     assert isinstance(atom, Lit) and atom.value == value and not program.equations
 
 
-@pytest.mark.parametrize(("text", "bare"), [("x*sin(y)", True), ("a < b ? 1 : 2", True), ("v = x", False), ("x == y", False),
+@each_row(("text", "bare"), [("x*sin(y)", True), ("a < b ? 1 : 2", True), ("v = x", False), ("x == y", False),
                                             ("x == y ? 1 : 2", True), ("x <- y", False), ("return x", False), ("2x", False),
                                             ("input x", False), ("", False), ("x; y", False), ("x  # c", True),
                                             ("s += x", False)])

@@ -6,6 +6,7 @@ import pytest
 from adcli.lang.ir.errors import Source
 from adcli.lang.syntax.shapes import by_shape
 from adcli.lang.tree.nodes import Assign, LongLine, ShapedLine
+from row_tables import each_row
 
 ALIKE = [
     ("v = a*b + 2", "v = x_1*_y + 0x1.8p-2", ["v", "x_1", "_y", "0x1.8p-2"]),
@@ -35,7 +36,7 @@ ALIKE = [
 """A line, another one, and the words of the second if they are of one shape."""
 
 
-@pytest.mark.parametrize(("first", "second", "words"), ALIKE)
+@each_row(("first", "second", "words"), ALIKE)
 def test_which_lines_are_of_one_shape(first: str, second: str, words: list[str] | None) -> None:
     read = by_shape(Source("t", f"{first}\n{first}\n{second}\n"))
     lines = [s for s in read[1] if isinstance(s, ShapedLine)] if read else []
@@ -58,7 +59,7 @@ FOR_THE_WHOLE = ["v = 2 x\n", "v = (a\n", "def f(x) -> (y) {\n y = x\n", "v = x 
                  "v = a + ａ\n", "}\n", "v = x $ y\n"]
 
 
-@pytest.mark.parametrize("text", FOR_THE_WHOLE)
+@each_row("text", FOR_THE_WHOLE)
 def test_what_only_the_whole_text_can_say_is_left_to_it(text: str) -> None:
     assert by_shape(Source("t", text)) is None
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 
 import math
 
-import pytest
 from adcli.lang.evaluate import evaluate
 from adcli.lang.verify.differences import derivative, extrapolated
 from one_operation import REAL, samples
 from one_operation import program as one_operation
+from row_tables import each_row
 
 
 def steps(x, length):
@@ -15,7 +15,7 @@ def steps(x, length):
     return [(x + length * 2.0 ** -k, x - length * 2.0 ** -k) for k in range(3, 33) if x + length * 2.0 ** -k > x]
 
 
-@pytest.mark.parametrize("op", REAL, ids=lambda op: op.name)
+@each_row("op", REAL, ids=lambda op: op.name)
 def test_differences_agree_with_multiple_precision(op):
     """Every row of the table, at points of its domain."""
     program = one_operation(op)
