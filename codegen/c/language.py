@@ -7,6 +7,7 @@ short one stands in the expression. A temporary that is used once stands inside 
 from __future__ import annotations
 
 import json
+import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,7 +26,7 @@ from adcli.lang.passes.pipeline import run
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.lang.printing.scalar_printer import ScalarWriter
 from adcli.lang.simplify.simplify import simplify
-from adcli.lang.tree.notation import ATOM, INDENT, Piece
+from adcli.lang.tree.notation import ATOM, INDENT, UNARY, Piece
 
 if TYPE_CHECKING:
     from adcli.codegen.c.whole_numbers import WholeNumbers
@@ -50,8 +51,8 @@ class Language:
     `closes` a statement with others in it, the beginnings of a `test` and of declarations of a whole number, a constant and a
     variable; an integer as a number and as a subscript, the statement `required` of a subscript, an `element` of an array and the
     `part` from one on, the statement that a place is `added` to by an operator, and the texts of whole `expressions`. In scripts
-    also `definitions` of operations by others, and a `function` of its name, parameters, statements and value. `table_sum`
-    writes the function for a sum over a table.
+    also `definitions` of operations by others, and a `function` as a form of its name, parameters, statements (`body`) and value.
+    A `parameter` is a form of its name; `table_sum` has the forms of a sum over a table, whose `precision` is that of numbers.
     """
 
     name: str
@@ -80,27 +81,23 @@ class Language:
     prefix: str = ""
     library: Iterable[str] = ()
     definitions: Definitions | None = None
-    function: Callable[[str, Sequence[str], Sequence[str], str], list[str]] | None = None
-    table_sum: Callable[[SumFunction], list[str]] | None = None
+    function: str = ""
+    parameter: str = "{}"
+    table_sum: SumForm | None = None
+    precision: str = "double"
+
     def symbol(self, text: str) -> str:
         """The text as the name of a function that another program can link with."""
         return Names((*self.words, *self.library)).fresh(self.identifier(text))
 
 
-class SumFunction(NamedTuple):
-    """A function that sums a term over the rows of a table: local names, the statements of a term, and its value. `row` is the
-    index of a row, and `rows` are the lines of the table, each with its numbers between commas; `of` is the sum."""
+class SumForm(NamedTuple):
+    """Forms of a function that sums a term over the rows of a table: of its text, a row of numbers, and the statement that reads
+    column `k` of a row, counted from 0, or `place` from 1; '' where a loop names all columns."""
 
-    of: TableSum
-    name: str
-    columns: Sequence[str]
-    parameters: Sequence[str]
-    table: str
+    text: str
     row: str
-    total: str
-    rows: Sequence[str]
-    statements: Sequence[str]
-    value: str
+    column: str = ""
 
 
 class LoopHead(NamedTuple):
@@ -149,30 +146,39 @@ class Helpers:
 
     def composed(self, own: str, name: str, static: Statics) -> list[str]:
         """The function for a composition of the table. AdError where nothing defines the operation by others."""
-        if name not in TABLE or TABLE[name].value is None or self.language.function is None:
+        if name not in TABLE or TABLE[name].value is None or not self.language.function:
             raise AdError(f"{self.language.name} has no '{name}', and the table does not define it by other operations",
                           help="write --emit text or c")
-        program = self.prepared(composition(TABLE[name], static))
+        names, body, value = self.inside(own, self.prepared(composition(TABLE[name], static)), 1)[:3]
+        return self.language.function.format(name=own, parameters=self.parameters(names), body=body, value=value).split("\n")
+
+    def inside(self, own: str, program: Program, depth: int) -> tuple[list[str], str, str, Helpers]:
+        """The parameters, statements and value of a function, and its names."""
         inside = Helpers(self.language, [*self.known.values(), own])
         writer = Statements(self, program, {v: inside.named(text) for v, text in name_table(program).items()})
         writer.results = set()   # the value may stand in what is returned
-        lines, (result,) = list(writer.computed()), program.results
-        return self.language.function(own, [writer.names[p.var] for p in program.params], lines, writer.piece(result.atom)[0])
+        body = "".join(f"{INDENT * depth}{line}\n" for line in writer.computed())
+        return [writer.names[p.var] for p in program.params], body, writer.piece(program.results[0].atom)[0], inside
+
+    def parameters(self, names: Sequence[str]) -> str:
+        return ", ".join(map(self.language.parameter.format, names))
 
     def summed(self, op: TableSum) -> str:
         """The name of the function for a sum over a table."""
         if (op.name, ()) not in self.known:
             own = self.known[op.name, ()] = self.names.fresh(f"{self.prefix}{op.name}")
-            program, inside = self.prepared(op.term), Helpers(self.language, [*self.known.values(), own])
-            writer = Statements(self, program, {v: inside.named(text) for v, text in name_table(program).items()})
-            writer.results = set()
-            lines, (result,) = list(writer.computed()), program.results
-            names, count = [writer.names[p.var] for p in program.params], len(op.table[0])
-            rows = [", ".join(self.language.number(x)[0] for x in row) for row in op.table]
-            assert self.language.table_sum is not None
-            self.lines += [*self.language.table_sum(SumFunction(
-                op, own, names[:count], names[count:], self.names.fresh(f"{own}_rows"), inside.named("k"),
-                inside.named("total"), rows, lines, writer.piece(result.atom)[0])), ""]
+            form, count = self.language.table_sum, len(op.table[0])
+            assert form is not None
+            op.require_digits(self.language.precision)
+            names, body, value, inside = self.inside(own, self.prepared(op.term), 2)
+            table, row, total = self.names.fresh(f"{own}_rows"), inside.named("k"), inside.named("total")
+            columns = [INDENT * 2 + form.column.format(name=name, table=table, row=row, k=k, place=k + 1) + "\n"
+                       for k, name in enumerate(names[:count]) if form.column]
+            rows = [form.row.format(", ".join(self.language.number(x)[0] for x in row)) for row in op.table]
+            self.lines += [*form.text.format(
+                name=own, parameters=self.parameters(names[count:]), table=table, rows="\n".join(rows), count=len(rows),
+                width=count, columns=", ".join(names[:count]), row=row, total=total, body="".join(columns) + body, value=value,
+            ).split("\n"), ""]
         return self.known[op.name, ()]
 
     def prepared(self, program: Program) -> Program:
@@ -237,7 +243,13 @@ def composition(op: Primitive, static: Statics) -> Program:
     return replace(program, params=tuple(replace(p, name=w) for p, w in zip(program.params, words, strict=True)))
 
 
-# ---------------------------------------------------------------- names and lines
+# ---------------------------------------------------------------- numbers, names and lines
+
+def constant(value: float, nan: str, infinity: str, shown: Callable[[float], str] = repr) -> Piece:
+    """A constant, of a language with these words for what is not finite."""
+    text = shown(value) if math.isfinite(value) else nan if value != value else infinity if value > 0 else f"-{infinity}"
+    return text, UNARY if text.startswith("-") else ATOM
+
 
 def letters(text: str) -> str:
     """The text in ASCII letters: accents left out, Greek letters by their names, anything else as `_`. It never begins with a

@@ -9,12 +9,12 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from adcli.codegen.c.language import Language, SumFunction, counting, letters, spelled
+from adcli.codegen.c.language import Language, SumForm, counting, letters, spelled
 from adcli.codegen.c.matrix_functions import MATRICES
 from adcli.codegen.c.whole_numbers import WholeNumbers
 from adcli.lang.ir.names import words
 from adcli.lang.operations.precision import DOUBLE, Precision
-from adcli.lang.tree.notation import ATOM, COMPARISON, INDENT, INFIX, OR, PRODUCT, SUM, TERNARY, UNARY, Piece, call, enclosed
+from adcli.lang.tree.notation import ATOM, COMPARISON, INFIX, OR, PRODUCT, SUM, TERNARY, UNARY, Piece, call, enclosed
 
 OPERATORS = {**{symbol: level for name, (symbol, level) in INFIX.items() if name != "pow"},
              "===": COMPARISON, "!==": COMPARISON, "&&": INFIX["and"][1], "||": OR, "%": PRODUCT}
@@ -139,17 +139,18 @@ def operator(spelling: str, parts: Sequence[Piece], suffix: str = "") -> Piece:
     return f"{enclosed(parts[0], left)} {spelling} {enclosed(parts[1], right)}", level
 
 
-def table_sum(f: SumFunction, precision: Precision) -> list[str]:
-    """The function for a sum over a table."""
-    f.of.require_digits(precision.name)
-    real = precision.type
-    columns = [f"const {real} {c} = {f.table}[{f.row}][{j}];" for j, c in enumerate(f.columns)]
-    return [f"static const {real} {f.table}[{len(f.rows)}][{len(f.columns)}] = {{", *(f"    {{{row}}}," for row in f.rows), "};",
-            f"static {real} {f.name}({', '.join(f'{real} {p}' for p in f.parameters)})", "{",
-            f"    {real} {f.total} = {number(0.0, precision)[0]};",
-            f"    for (int {f.row} = 0; {f.row} < {len(f.rows)}; {f.row}++) {{",
-            *(INDENT * 2 + line for line in [*columns, *f.statements]), f"        {f.total} += {f.value};", "    }",
-            f"    return {f.total};", "}"]
+TABLE_SUM = """\
+static const REAL {table}[{count}][{width}] = {{
+{rows}
+}};
+static REAL {name}({parameters})
+{{
+    REAL {total} = ZERO;
+    for (int {row} = 0; {row} < {count}; {row}++) {{
+{body}        {total} += {value};
+    }}
+    return {total};
+}}"""
 
 
 @cache
@@ -173,7 +174,8 @@ def language(precision: Precision) -> Language:
         expressions=lambda names, helpers: WholeNumbers(names, helpers.function), loop=counting("ptrdiff_t"),
         whole="const ptrdiff_t ", constant=f"const {real} ", variable=f"{real} ", as_number=f"({real}){{}}",
         as_subscript="(ptrdiff_t){}", required="if (!({})) return 1;", part="&{}[{}]",
-        table_sum=lambda f: table_sum(f, precision))
+        parameter=f"{real} {{}}", precision=precision.name,
+        table_sum=SumForm(spelled(TABLE_SUM, known), "    {{{}}},", f"const {real} {{name}} = {{table}}[{{row}}][{{k}}];"))
 
 
 def comment(lines: Sequence[str]) -> str:

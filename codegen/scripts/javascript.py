@@ -10,8 +10,8 @@ those of `Math`; what it lacks, or has with other values at special points than 
 """
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
+from functools import partial
 
 from adcli.codegen.c.language import (
     LONGEST_COMPOSITION,
@@ -19,8 +19,9 @@ from adcli.codegen.c.language import (
     Helpers,
     Language,
     Statements,
-    SumFunction,
+    SumForm,
     composition,
+    constant,
     counting,
     filled,
     letters,
@@ -41,7 +42,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import words
 from adcli.lang.ir.primitives import INDEX_POWER, TABLE, pow_
 from adcli.lang.ir.table_sum import TableSum
-from adcli.lang.tree.notation import ATOM, INDENT, UNARY, Piece
+from adcli.lang.tree.notation import ATOM, INDENT, Piece
 from adcli.lang.tree.notation import number as shortest
 
 PART_SIZE = 1_000
@@ -276,22 +277,24 @@ MATRIX_WORDS = {
 """The words of functions on matrices in this language."""
 
 
-def number(value: float) -> Piece:
-    if not math.isfinite(value):
-        return ("NaN", ATOM) if value != value else ("Infinity", ATOM) if value > 0 else ("-Infinity", UNARY)
-    text = shortest(value)
-    return text, UNARY if text.startswith("-") else ATOM
+number = partial(constant, nan="NaN", infinity="Infinity", shown=shortest)
 
 
-def function(name: str, parameters: Sequence[str], statements: Sequence[str], value: str) -> list[str]:
-    return [f"function {name}({', '.join(parameters)}) {{", *(INDENT + line for line in [*statements, f"return {value};"]), "}"]
-
-
-def table_sum(f: SumFunction) -> list[str]:
-    return [f"const {f.table} = [", *(f"    [{row}]," for row in f.rows), "];",
-            f"function {f.name}({', '.join(f.parameters)}) {{", f"    let {f.total} = 0;",
-            f"    for (const [{', '.join(f.columns)}] of {f.table}) {{",
-            *(INDENT * 2 + line for line in [*f.statements, f"{f.total} += {f.value};"]), "    }", f"    return {f.total};", "}"]
+FUNCTION = """\
+function {name}({parameters}) {{
+{body}    return {value};
+}}"""
+TABLE_SUM = """\
+const {table} = [
+{rows}
+];
+function {name}({parameters}) {{
+    let {total} = 0;
+    for (const [{columns}] of {table}) {{
+{body}        {total} += {value};
+    }}
+    return {total};
+}}"""
 
 
 class ScriptNumbers(WholeNumbers):
@@ -307,7 +310,7 @@ LANGUAGE = Language(
     name="JavaScript", words=WORDS, identifier=letters, spelling=lambda op: op.js, number=number,
     helpers={**HELPERS, **{name: spelled(text, MATRIX_WORDS) for name, text in MATRICES.items()}},
     definitions={**DEFINITIONS, "exp2": lambda x: pow_(2, x)}, operation=lambda e, spelling, parts: operator(spelling, parts),
-    declaration=lambda var, name, text: f"const {name} = {text};", function=function, table_sum=table_sum,
+    declaration=lambda var, name, text: f"const {name} = {text};", function=FUNCTION, table_sum=SumForm(TABLE_SUM, "    [{}],"),
     comment=lambda lines: commented(lines, "//").splitlines(),
     expressions=lambda names, helpers: ScriptNumbers(names, {"least": "Math.min", "greatest": "Math.max"}.__getitem__),
     loop=counting("let"), whole="const ", constant="const ", variable="let ", part="{}.subarray({})",

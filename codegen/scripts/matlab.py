@@ -8,10 +8,10 @@ is read. Where a function of MATLAB gives a complex number, it is NaN here, as i
 """
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 
-from adcli.codegen.c.language import Helpers, Language, LoopHead, SumFunction, letters, listed
+from adcli.codegen.c.language import Helpers, Language, LoopHead, SumForm, constant, letters, listed
 from adcli.codegen.c.loop_nests import LoopStatements
 from adcli.codegen.c.spelling import operator
 from adcli.codegen.c.whole_numbers import WholeNumbers
@@ -21,7 +21,7 @@ from adcli.codegen.scripts.nested_arrays import ScriptTensors
 from adcli.lang.ir import Equation, Param, Primitive, Program, Var
 from adcli.lang.ir.affine import Affine, shape_text
 from adcli.lang.ir.names import words
-from adcli.lang.tree.notation import ATOM, COMPARISON, INDENT, SUM, UNARY, Piece, enclosed
+from adcli.lang.tree.notation import ATOM, COMPARISON, INDENT, SUM, Piece, enclosed
 
 REAL = ("sqrt", "log", "log2", "log10", "log1p", "asin", "acos", "acosh", "atanh")
 """Functions that give complex numbers beyond their domains."""
@@ -129,22 +129,23 @@ OWN_FUNCTIONS = {text.partition("$")[2].partition("(")[0]: text for text in HELP
 """By name."""
 
 
-def function(name: str, parameters: Sequence[str], statements: Sequence[str], value: str) -> list[str]:
-    return [f"function z = {name}({', '.join(parameters)})", *(INDENT + line for line in [*statements, f"z = {value};"]), "end"]
+FUNCTION = """\
+function z = {name}({parameters})
+{body}    z = {value};
+end"""
+TABLE_SUM = """\
+function {total} = {name}({parameters})
+    {table} = [ ...
+{rows}
+    ];
+    {total} = 0;
+    for {row} = 1:{count}
+{body}        {total} = {total} + {value};
+    end
+end"""
 
 
-def table_sum(f: SumFunction) -> list[str]:
-    columns = [f"{c} = {f.table}({f.row}, {j});" for j, c in enumerate(f.columns, start=1)]
-    return [f"function {f.total} = {f.name}({', '.join(f.parameters)})", f"    {f.table} = [ ...",
-            *(f"        {row}; ..." for row in f.rows), "    ];", f"    {f.total} = 0;", f"    for {f.row} = 1:{len(f.rows)}",
-            *(INDENT * 2 + line for line in [*columns, *f.statements]), f"        {f.total} = {f.total} + {f.value};", "    end",
-            "end"]
-
-
-def number(value: float) -> Piece:
-    if not math.isfinite(value):
-        return ("NaN", ATOM) if value != value else ("Inf", ATOM) if value > 0 else ("-Inf", UNARY)
-    return repr(value), UNARY if repr(value).startswith("-") else ATOM
+number = partial(constant, nan="NaN", infinity="Inf")
 
 
 def spelling(op: Primitive) -> str | None:
@@ -176,8 +177,8 @@ def loop(x: LoopHead) -> list[str]:
 
 
 LANGUAGE = Language(
-    name="MATLAB", words=WORDS, identifier=letters, number=number, spelling=spelling, operation=spelled, function=function,
-    table_sum=table_sum,
+    name="MATLAB", words=WORDS, identifier=letters, number=number, spelling=spelling, operation=spelled, function=FUNCTION,
+    table_sum=SumForm(TABLE_SUM, "        {}; ...", "{name} = {table}({row}, {place});"),
     definitions=DEFINITIONS, prefix="own_", helpers=OWN_FUNCTIONS,
     declaration=lambda var, name, text: f"{name} = {text};", comment=lambda lines: commented(lines, "%").splitlines(),
     expressions=lambda names, helpers: MatlabNumbers(names, {"least": "min", "greatest": "max"}.__getitem__),

@@ -12,10 +12,10 @@ special functions are those of Python's own `math`, one element at a time.
 from __future__ import annotations
 
 import keyword
-import math
 from collections.abc import Sequence
+from functools import partial
 
-from adcli.codegen.c.language import Helpers, Language, SumFunction, letters, listed, quoted, wrapped
+from adcli.codegen.c.language import Helpers, Language, SumForm, constant, letters, listed, quoted, wrapped
 from adcli.codegen.c.spelling import operator
 from adcli.codegen.c.whole_numbers import WholeNumbers
 from adcli.codegen.emission import EmitOptions, commented
@@ -268,11 +268,7 @@ def $inverse(a):
 }
 
 
-def number(value: float) -> Piece:
-    if not math.isfinite(value):
-        return ("np.nan", ATOM) if value != value else ("np.inf", ATOM) if value > 0 else ("-np.inf", UNARY)
-    text = repr(value)
-    return text, UNARY if text.startswith("-") else ATOM
+number = partial(constant, nan="np.nan", infinity="np.inf")
 
 
 def spelled(e: Equation, spelling: str, parts: Sequence[Piece]) -> Piece:
@@ -282,14 +278,18 @@ def spelled(e: Equation, spelling: str, parts: Sequence[Piece]) -> Piece:
     return operator(spelling, parts)
 
 
-def function(name: str, parameters: Sequence[str], statements: Sequence[str], value: str) -> list[str]:
-    return [f"def {name}({', '.join(parameters)}):", *(INDENT + line for line in [*statements, f"return {value}"])]
-
-
-def table_sum(f: SumFunction) -> list[str]:
-    return [f"{f.table} = [", *(f"    ({row})," for row in f.rows), "]", f"def {f.name}({', '.join(f.parameters)}):",
-            f"    {f.total} = 0.0", f"    for {', '.join(f.columns)} in {f.table}:",
-            *(INDENT * 2 + line for line in [*f.statements, f"{f.total} = {f.total} + {f.value}"]), f"    return {f.total}"]
+FUNCTION = """\
+def {name}({parameters}):
+{body}    return {value}"""
+TABLE_SUM = """\
+{table} = [
+{rows}
+]
+def {name}({parameters}):
+    {total} = 0.0
+    for {columns} in {table}:
+{body}        {total} = {total} + {value}
+    return {total}"""
 
 
 class ArrayNumbers(WholeNumbers):
@@ -317,7 +317,7 @@ class ArrayNumbers(WholeNumbers):
 LANGUAGE = Language(
     name="Python", words=WORDS, identifier=letters, spelling=lambda op: op.python, number=number, helpers=HELPERS,
     definitions=DEFINITIONS, operation=spelled, declaration=lambda var, name, text: f"{name} = {text}",
-    function=function, table_sum=table_sum,
+    function=FUNCTION, table_sum=SumForm(TABLE_SUM, "    ({}),"),
     comment=lambda lines: commented(lines, "#").splitlines(), expressions=lambda names, helpers: ArrayNumbers(names),
     as_number="np.float64({})", prefix="_")
 

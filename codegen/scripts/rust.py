@@ -8,10 +8,10 @@ read. Functions are those of `f64`; what it lacks, or computes in its own way, i
 """
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
-from adcli.codegen.c.language import Helpers, Language, LoopHead, SumFunction, letters, listed, quoted, wrapped
+from adcli.codegen.c.language import Helpers, Language, LoopHead, SumForm, constant, letters, listed, quoted, wrapped
 from adcli.codegen.c.loop_nests import LoopStatements
 from adcli.codegen.c.spelling import operator
 from adcli.codegen.c.whole_numbers import WholeNumbers
@@ -22,7 +22,7 @@ from adcli.lang.ir.affine import shape_text
 from adcli.lang.ir.names import words
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.passes.pipeline import evaluation_program
-from adcli.lang.tree.notation import ATOM, INDENT, UNARY, Piece
+from adcli.lang.tree.notation import ATOM, INDENT, Piece
 
 WORDS = words("""
 abstract as async await become box break const continue crate do dyn else enum extern f64 false final fn for gen i32 if impl in
@@ -75,10 +75,7 @@ def of_c(name: str) -> dict[str, str]:
             name: f"\nfn ${name}({given}) -> f64 {{\n    unsafe {{ $c_{name}({args}) }}\n}}"}
 
 
-def number(value: float) -> Piece:
-    if not math.isfinite(value):
-        return f"f64::{'NAN' if value != value else 'INFINITY' if value > 0 else 'NEG_INFINITY'}", ATOM
-    return repr(value), UNARY if repr(value).startswith("-") else ATOM
+number = partial(constant, nan="f64::NAN", infinity="f64::INFINITY")
 
 
 def spelling(op: Primitive) -> str | None:
@@ -94,16 +91,21 @@ def spelled(e: Equation, spelling: str, parts: Sequence[Piece]) -> Piece:
     return operator(spelling, parts)
 
 
-def function(name: str, parameters: Sequence[str], statements: Sequence[str], value: str) -> list[str]:
-    given = ", ".join(f"{p}: f64" for p in parameters)
-    return [f"fn {name}({given}) -> f64 {{", *(INDENT + line for line in [*statements, value]), "}"]
-
-
-def table_sum(f: SumFunction) -> list[str]:
-    head = f"fn {f.name}({', '.join(f'{p}: f64' for p in f.parameters)}) -> f64 {{"
-    return [f"const {f.table}: [[f64; {len(f.columns)}]; {len(f.rows)}] = [", *(f"    [{row}]," for row in f.rows), "];", head,
-            f"    let mut {f.total} = 0.0;", f"    for &[{', '.join(f.columns)}] in {f.table}.iter() {{",
-            *(INDENT * 2 + line for line in f.statements), f"        {f.total} += {f.value};", "    }", f"    {f.total}", "}"]
+FUNCTION = """\
+fn {name}({parameters}) -> f64 {{
+{body}    {value}
+}}"""
+TABLE_SUM = """\
+const {table}: [[f64; {width}]; {count}] = [
+{rows}
+];
+fn {name}({parameters}) -> f64 {{
+    let mut {total} = 0.0;
+    for &[{columns}] in {table}.iter() {{
+{body}        {total} += {value};
+    }}
+    {total}
+}}"""
 
 
 def loop(x: LoopHead) -> list[str]:
@@ -114,7 +116,7 @@ def loop(x: LoopHead) -> list[str]:
 
 LANGUAGE = Language(
     name="Rust", words=WORDS, identifier=letters, number=number, spelling=spelling, operation=spelled,
-    function=function, table_sum=table_sum, definitions=DEFINITIONS,
+    function=FUNCTION, parameter="{}: f64", table_sum=SumForm(TABLE_SUM, "    [{}],"), definitions=DEFINITIONS,
     helpers=HELPERS | {key: text for name in OF_C for key, text in of_c(name).items()},
     declaration=lambda var, name, text: f"let {name} = {text};", comment=lambda lines: commented(lines, "//").splitlines(),
     expressions=lambda names, helpers: WholeNumbers(names, {"floor": "isize::div_euclid", "least": "isize::min",
