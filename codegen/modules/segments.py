@@ -96,7 +96,7 @@ def of_blocks(sweeps: Sweeps, n: int, ks: Sequence[int]) -> list[Action]:
 def started(sweeps: Sweeps, v: Var) -> float | None:
     """Initial value of elements that nothing writes; None where a step fills them."""
     mine = [sweeps.parts[k] for k in sweeps.writers[v]]
-    found = [dict(p.starts).get(v) for p in mine if p.kind in (LOOP, EACH, ELEMENT)]
+    found = [dict(p.starts).get(v) for p in mine if p.free or p.kind == LOOP]
     return next((x for x in found if x is not None), None)
 
 
@@ -137,7 +137,7 @@ def _along(sweeps: Sweeps, v: Var, groups: set[int]) -> bool:
             return False
         if p.kind == PLAIN and any(a.writes for a in mine):
             return False
-        alone = p.kind in (EACH, ELEMENT) and sweeps.run_of(p.k) % 1
+        alone = p.free and sweeps.run_of(p.k) % 1
         if alone and any(a.writes or a.offset is not None for a in mine):
             return False
         if any(a.writes for a in mine) and (sweeps.group[p.k] not in groups or p.kind == SUM):
@@ -160,7 +160,7 @@ class _Runs:
         """The level of a part that runs between sweeps."""
         if p.kind == PLAIN:
             return self.sweeps.level[p.k]
-        if p.kind in (EACH, ELEMENT) and self.sweeps.run_of(p.k) % 1:
+        if p.free and self.sweeps.run_of(p.k) % 1:
             return self.sweeps.run_of(p.k)
         return None
 

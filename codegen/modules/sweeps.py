@@ -78,7 +78,7 @@ class Sweeps:
         owner: dict[Var, int] = {}
         for p in self.parts:
             for a in p.accesses:
-                if p.kind != PLAIN and (a.offset is not None or (p.kind == ELEMENT and a.writes)):
+                if p.moves(a):
                     other = top(owner.setdefault(a.tensor, p.k))
                     root[max(top(p.k), other)] = min(top(p.k), other)
         return {k: top(k) for k in root}
@@ -98,26 +98,25 @@ class Sweeps:
         least, plain = 0, -0.5
         chained = {k for a in p.accesses if a.writes and p.adds for k in self.before(p, a.tensor) if self.parts[k].adds}
         for a in p.accesses:
-            along = p.kind != PLAIN and (a.offset is not None or (p.kind == ELEMENT and a.writes))
             for k in (*self.before(p, a.tensor), *self.hurried(p, a)):
                 w = self.parts[k]
-                near = k in chained or (along and w.kind != PLAIN and self.group[k] == self.group[p.k]
+                near = k in chained or (p.moves(a) and w.kind != PLAIN and self.group[k] == self.group[p.k]
                                         and all(x.offset is not None or w.kind == ELEMENT for x in w.accesses
                                                 if x.tensor is a.tensor))
                 level = self.level[k] if near else self.pin(k)
                 plain = max(plain, level if level % 1 else level + 0.5)
                 least = max(least, ceil(level) if near or level % 1 else int(level) + 1)
-        self.level[p.k] = plain if p.kind == PLAIN else least if p.kind in (EACH, ELEMENT) else self.sweep_of(p, least)
+        self.level[p.k] = plain if p.kind == PLAIN else least if p.free else self.sweep_of(p, least)
 
     def pin(self, k: int) -> float:
         """The level at which all that a part makes is there."""
-        if self.parts[k].kind in (EACH, ELEMENT):
+        if self.parts[k].free:
             self.asked.add(k)
         return self.level_of(k)
 
     def level_of(self, k: int) -> float:
         """When a part has run for the first time."""
-        return self.run_of(k) if self.parts[k].kind in (EACH, ELEMENT) else self.level[k]
+        return self.run_of(k) if self.parts[k].free else self.level[k]
 
     def run_of(self, k: int) -> float:
         """Where a part is run that could be in any sweep: in that of the loop that goes on from what it makes, or in the first
@@ -141,7 +140,7 @@ class Sweeps:
     def ahead_of(self, p: StepPart) -> set[int]:
         """The parts that could be in any sweep and have to be run before a part."""
         return {w for a in p.accesses for w in (*self.before(p, a.tensor), *self.hurried(p, a))
-                if self.parts[w].kind in (EACH, ELEMENT)}
+                if self.parts[w].free}
 
     def due(self) -> dict[int, float]:
         """For each part the first level at which something needs what it makes, or writes over what it reads."""
@@ -149,7 +148,7 @@ class Sweeps:
         for p in reversed(self.parts):
             behind = {q for a in p.accesses for of in ((self.writers, self.readers) if a.writes else (self.writers,))
                       for q in of.get(a.tensor, ()) if q > p.k}
-            found[p.k] = min([found[q] if self.parts[q].kind in (EACH, ELEMENT) else self.level.get(q, inf) for q in behind],
+            found[p.k] = min([found[q] if self.parts[q].free else self.level.get(q, inf) for q in behind],
                              default=inf)
         return found
 
@@ -186,9 +185,9 @@ class Sweeps:
         while left:
             p = self.parts[left.pop()]
             for a in p.accesses:
-                if (a.offset is not None or p.kind == ELEMENT) and kept(a.tensor):
-                    new = [k for k in self.before(p, a.tensor) if self.parts[k].kind in (LOOP, EACH, ELEMENT)
-                           and self.group[k] == self.group[p.k] and (p.kind != ELEMENT or a.writes)]
+                if p.moves(a) and kept(a.tensor):
+                    new = [k for k in self.before(p, a.tensor) if self.parts[k].kind not in (PLAIN, SUM)
+                           and self.group[k] == self.group[p.k]]
                     left += [k for k in new if k not in found]
                     found.update(new)
         return found
@@ -213,7 +212,7 @@ class Sweeps:
         for k in sweep.members:
             p = self.parts[k]
             fixed = self.fixed(p, owners)
-            bounds: list[float] = [inf if p.kind in (EACH, ELEMENT) else 0]
+            bounds: list[float] = [inf if p.free else 0]
             for a in p.accesses:
                 if a.offset is not None:
                     mine = [self.bound(sweep, owners, ahead, a, w) for w in self.before(p, a.tensor) if w in ahead]

@@ -7,8 +7,8 @@ and then for others, with the steps of a loop between.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from adcli.codegen.schedules.schedule import Schedule, indices
 from adcli.lang.ir import Atom, Equation, Lit, Var
@@ -20,6 +20,7 @@ from adcli.lang.operations.recurrence import Recurrence, step_offset, whole_stat
 PLAIN, LOOP, SUM, EACH, ELEMENT = "plain", "loop", "sum", "each", "element"
 """Kinds of steps of a module: not stepwise; a loop; something that goes along the step, into a tensor that has no step; the same
 into a history; an assignment of one element of a history."""
+NEITHER = PLAIN, None, False
 ZERO = affine(0)
 
 
@@ -52,6 +53,15 @@ class StepPart:
     adds: bool = False
     starts: Mapping[Var, float | None] = ()  # type: ignore[assignment]
     """Initial value of elements that nothing writes, by history; None where all that are read are written."""
+
+    @property
+    def free(self) -> bool:
+        """True if it could be run in any sweep."""
+        return self.kind in (EACH, ELEMENT)
+
+    def moves(self, a: StepAccess) -> bool:
+        """True if an access goes along the step, or makes one element."""
+        return self.kind != PLAIN and (a.offset is not None or (self.kind == ELEMENT and a.writes))
 
     @property
     def written(self) -> Var:
@@ -142,42 +152,31 @@ class _Places:
         e = equations[0]
         if isinstance(e.op, Recurrence):
             return self.loop(k, e, e.op, starts)
-        if not isinstance(e.op, Boxed):
-            return self.plain(k, equations, starts)
-        i, out = self.index(e, schedules), self.home(e.outs[0])
-        place = self.found.get(out)
-        if place is not None:
-            s = subscript_at(e.op.write, place)
-            onto = isinstance(e.op, Comprehension) and e.op.onto is not None
-            if onto and self.home_of(e.args[e.op.onto]) is not out:  # type: ignore[index]
-                return self.plain(k, equations, starts)
-            if s is None:
-                return self.plain(k, equations, starts)
-            if i is not None and step_offset(s, i) is not None:
-                return self.along(k, EACH, e, i, starts)
-            if i is None and not indices(s) and isinstance(s, Affine):
-                return StepPart(k, ELEMENT, tuple(self.touched(e, None)), starts=starts)
-            return self.plain(k, equations, starts)
-        if i is None or isinstance(e.op, MatrixOperation):
-            return self.plain(k, equations, starts)
-        fixes = i in fixed_indices(e.op.ranges, e.op.write)
-        scatters = any(n.scatter for n in schedules)
-        if e.op.reduction == "=" and (not fixes or scatters):
-            return self.plain(k, equations, starts)
-        return self.along(k, SUM, e, i, starts, not fixes or scatters)
-
-    def home_of(self, a: Atom) -> Atom:
-        return a if isinstance(a, Lit) else self.home(a)
-
-    def along(self, k: int, kind: str, e: Equation[Boxed], i: Index, starts: Mapping[Var, float | None],
-              adds: bool = False) -> StepPart:
+        kind, i, adds = self.kind(e, schedules) if isinstance(e.op, Boxed) else NEITHER
+        if kind == PLAIN:
+            return StepPart(k, PLAIN, tuple(dict.fromkeys(self.whole(equations))), starts=starts)
+        made = StepPart(k, kind, tuple(self.touched(e, i)), adds=adds, starts=starts)
+        if i is None:
+            return made
         r = next(r for r in e.op.ranges if r.index is i)
-        plain = not indices(r.low) and not indices(r.high)
-        own = isinstance(e.op, MatrixOperation) or e.op.onto is None
-        if not plain:
-            return self.plain(k, [e], starts)
-        return StepPart(k, kind, tuple(self.touched(e, i)), r.low, r.high, i, again=own, adds=adds,
-                        starts=starts)
+        return replace(made, low=r.low, high=r.high, index=i, again=e.op.onto is None)
+
+    def kind(self, e: Equation[Boxed], schedules: Sequence[Schedule]) -> tuple[str, Index | None, bool]:
+        """The kind of an operation, the index that goes along the step, and whether several steps of time give one element."""
+        op, i, out = e.op, self.index(e, schedules), self.home(e.outs[0])
+        if any(r.index is i and (indices(r.low) or indices(r.high)) for r in op.ranges):
+            return NEITHER
+        if (place := self.found.get(out)) is not None:
+            s, start = subscript_at(op.write, place), None if op.onto is None else e.args[op.onto]
+            if s is None or (start is not None and (isinstance(start, Lit) or self.home(start) is not out)):
+                return NEITHER
+            if i is not None:
+                return (EACH, i, False) if step_offset(s, i) is not None else NEITHER
+            return (ELEMENT, None, False) if isinstance(s, Affine) and not indices(s) else NEITHER
+        if i is None or isinstance(op, MatrixOperation):
+            return NEITHER
+        several = i not in fixed_indices(op.ranges, op.write) or any(n.scatter for n in schedules)
+        return (SUM, i, several) if op.reduction != "=" or not several else NEITHER
 
     def loop(self, k: int, e: Equation, op: Recurrence, starts: Mapping[Var, float | None]) -> StepPart:
         found = [a for s in whole_statements(e) for a in self.touched(s, op.step)]
@@ -203,10 +202,10 @@ class _Places:
                 and start not in self.given:
             yield StepAccess(self.home(start))
 
-    def plain(self, k: int, equations: Iterable[Equation], starts: Mapping[Var, float | None]) -> StepPart:
-        """A step that reads and writes whole tensors."""
-        found = [StepAccess(self.home(a)) for e in equations for a in e.args if isinstance(a, Var) and a not in self.given]
-        if len(list(equations)) == 1 and isinstance((e := next(iter(equations))).op, Boxed):
-            found = [a for a in self.touched(e, None) if not a.writes]
-        found += [StepAccess(self.home(out), writes=True) for e in equations for out in e.outs]
-        return StepPart(k, PLAIN, tuple(dict.fromkeys(found)), starts=starts)
+    def whole(self, equations: Sequence[Equation]) -> Iterator[StepAccess]:
+        """Accesses of a step that reads and writes whole tensors."""
+        if len(equations) == 1 and isinstance((e := equations[0]).op, Boxed):
+            yield from (a for a in self.touched(e, None) if not a.writes)
+        else:
+            yield from (StepAccess(self.home(a)) for e in equations for a in e.args if isinstance(a, Var) and a not in self.given)
+        yield from (StepAccess(self.home(out), writes=True) for e in equations for out in e.outs)
