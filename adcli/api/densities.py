@@ -23,7 +23,7 @@ import numpy as np
 from adcli.answers.array_calls import real_array
 from adcli.api.scientific import by_name, constant, constants, moved_inputs
 from adcli.codegen.builtins.direct import Quick, never
-from adcli.codegen.nests.staging import staged
+from adcli.codegen.nests.cse_across_statements import staged
 from adcli.input.constraints import HOLDS
 from adcli.input.points import unknown_name
 from adcli.lang.ir import Atom, Param, Program, Result, Values, shape_of, substitute

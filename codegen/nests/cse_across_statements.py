@@ -13,6 +13,11 @@ that is no larger than what it is made of; where a loop is checkpointed memory i
 stays where it is, so that a sum of products rounds as it did.
 
 Invariants leave their loops: functions and quotients of numbers that a statement would compute at every point.
+
+Staging: what depends on known inputs alone as a program of its own, whose results are inputs of the rest. Data of a fit or of a
+log density are the same in every call, and so are functions of them, as lgamma(y(i) + 1) in a likelihood of counts. No bit of a
+result changes: the value of a function stands where it was computed, but never that of a whole statement, whose last operation
+may be part of its sum.
 """
 from __future__ import annotations
 
@@ -24,10 +29,12 @@ from adcli.codegen.nests.fusion import LONGEST_BODY, needed
 from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.instructions import DEFINITIONS
 from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result, Var
-from adcli.lang.ir.affine import Affine, Index, NewSubstitution, affine, substituted
+from adcli.lang.ir.affine import Affine, Index, NewSubstitution, affine, atoms, substituted
+from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.comprehension import BodySource, Comprehension, Read, all_fixed, atoms_in, body_of
 from adcli.lang.operations.elementwise import compact, moved
+from adcli.lang.operations.matrix import Boxed, bound_names
 from adcli.lang.operations.recurrence import Recurrence, whole_statements
 from adcli.lang.simplify.simplify import identity
 
@@ -76,6 +83,10 @@ class ElementRead:
     of: FunctionValue
     there: ValuePlace
 
+    def instead(self, e: Equation[Comprehension], tensor: Var | None = None) -> Equation:
+        """The equation with it for the value; a loop has the tensor by another name."""
+        return with_read(e, self.of.value, tensor or self.there.tensor, self.there.at(self.of.order))
+
 
 def computed_once(program: Program) -> Program:
     """The program with each function value of the same elements in one place."""
@@ -123,8 +134,8 @@ def _gain(uses: Collection[tuple[FunctionValue, Collection[ElementRead]]], there
     for x, reads in uses:
         e = x.equation
         for read in reads:
-            e = with_read(e, read, read.there.tensor)
-        saved += CALLED * x.calls + _numbers(e) - _numbers(with_read(e, ElementRead(x, there), there.tensor))
+            e = read.instead(e)
+        saved += CALLED * x.calls + _numbers(e) - _numbers(ElementRead(x, there).instead(e))
     return saved if made is None else saved - CALLED * min(x.calls for x, _ in uses) - _numbers(made) - WRITTEN
 
 
@@ -180,7 +191,7 @@ def made_tensor(x: FunctionValue, reads: Collection[ElementRead]) -> tuple[Equat
     body = body_of(x.value, op.body.params, cone(op.body, x.value))
     e = Equation((tensor,), replace(op, body=body), x.equation.args, x.equation.span)
     for read in reads:
-        e = with_read(e, read, read.there.tensor)
+        e = read.instead(e)
     by: NewSubstitution = {i: affine(j) for i, j in zip(x.order, order, strict=True)}
     op = moved(e.op, lambda s: replace(s, subscripts=tuple([substituted(a, by) for a in s.subscripts if isinstance(a, Affine)])),
                lambda position: position)
@@ -192,26 +203,25 @@ def with_reads(e: Equation, reads: Mapping[int, Collection[ElementRead]]) -> Equ
     """The equation with elements of tensors for values."""
     if not isinstance(e.op, Recurrence):
         for x in reads[ALONE]:
-            e = with_read(e, x, x.there.tensor)
+            e = x.instead(e)
         return e
     statements, inner = list[Equation](e.op.statements), dict[Var, Var]()
     for part, x in [(part, x) for part, found in reads.items() for x in found]:
         tensor = x.there.tensor
-        statements[part] = with_read(statements[part], x, inner.setdefault(tensor, Var(None, True, shape=tensor.shape)))
+        statements[part] = x.instead(statements[part], inner.setdefault(tensor, Var(None, True, shape=tensor.shape)))
     op = replace(e.op, statements=tuple(statements), constants=(*e.op.constants, *inner.values()))
     return Equation(e.outs, op, (*e.args, *inner), e.span, e.group)
 
 
-def with_read(e: Equation[Comprehension], x: ElementRead, tensor: Var) -> Equation:
-    """The equation with an element of a tensor for a value, if it computes that."""
-    op, value = e.op, x.of.value
+def with_read(e: Equation[Comprehension], value: Atom, tensor: Atom, at: tuple[Affine, ...] = ()) -> Equation:
+    """The equation with an element of a tensor, or a number, for a value of its body, if it computes that."""
+    op = e.op
     equations = tuple([y for y in op.body.equations if y.outs[0] is not value])
-    if len(equations) == len(op.body.equations):
+    if len(equations) == len(op.body.equations) or not isinstance(value, Var):
         return e
     params = tuple([replace(p, name=f"x{n}") for n, p in enumerate((*op.body.params, Param(value, "")))])
-    body = replace(op.body, params=params, equations=equations)
-    read = Read(len(e.args), x.there.at(x.of.order))
-    return Equation(e.outs, *compact(replace(op, sources=(*op.sources, read), body=body), (*e.args, tensor)), e.span, e.group)
+    op = replace(op, sources=(*op.sources, Read(len(e.args), at)), body=replace(op.body, params=params, equations=equations))
+    return Equation(e.outs, *compact(op, (*e.args, tensor)), e.span, e.group)
 
 
 # ---------------------------------------------------------------- function values
@@ -354,11 +364,9 @@ def _without_invariants(e: Equation[Comprehension], found: list[Equation], known
             known[key] = out = Var(None, True, x.outs[0].truth)
             found.append(Equation((out,), x.op, args, e.span, e.group))
         values[x.outs[0]] = known[key]
-    reads = tuple([Read(len(e.args) + k, ()) for k, _ in enumerate(outside)])
-    params = tuple([replace(p, name=f"x{n}") for n, p in enumerate([*op.body.params, *(Param(v, "") for v in outside)])])
-    equations = tuple([x for x in op.body.equations if x.outs[0] not in outside])
-    op = replace(op, sources=(*op.sources, *reads), body=replace(op.body, params=params, equations=equations))
-    return Equation(e.outs, *compact(op, (*e.args, *(values[v] for v in outside))), e.span, e.group)
+    for v in outside:
+        e = with_read(e, v, values[v])
+    return e
 
 
 def _number(a: Atom) -> bool:
@@ -368,3 +376,44 @@ def _number(a: Atom) -> bool:
 def _long(x: Equation) -> bool:
     """True for an operation that takes longer than keeping its value."""
     return x.op is TABLE["div"] or calls(x) > 0
+
+
+# ---------------------------------------------------------------- staging
+
+def staged(program: Program, known: Collection[str]) -> tuple[Program, Program]:
+    """The program of values of the known inputs, and the rest, whose further inputs have the names of its results."""
+    params = tuple([p for p in program.params if p.name in known])
+    early, sizes = {p.var for p in params}, bound_names(params)
+    first, later = list[Equation](), list[Equation]()
+    for e in program.equations:
+        read = {a for a in e.args if isinstance(a, Var)}
+        if read and read <= early and sizes_of(e) <= sizes and not any(out.whole for out in e.outs):
+            early.update(e.outs)
+            first.append(e)
+        else:
+            later.append(e)
+    reads: dict[int, dict[int, list[ElementRead]]] = {}
+    for x in sorted(function_values(replace(program, equations=tuple(later))), key=lambda x: -len(x.key)):
+        mine, e = reads.setdefault(x.place[0], {}).setdefault(x.place[1], []), x.equation
+        if x.value is not result_of(e) and x.reads <= early and sizes_of(e) <= sizes and is_computed(x, mine):
+            tensor, there = made_tensor(x, ())
+            first.append(tensor)
+            mine.append(ElementRead(x, there))
+    equations = tuple([with_reads(e, reads[k]) if k in reads else e for k, e in enumerate(later)])
+    used = {a for e in equations for a in e.args} | {r.atom for r in program.results}
+    names = Names.of(program)
+    made = [(out, names.fresh("known")) for e in first for out in e.outs if out in used]
+    results = tuple([Result(name, out) for out, name in made])
+    inputs = [Param(out, name, active=False) for out, name in made]
+    return (replace(program, params=params, equations=tuple(first), results=results, problem=None),
+            replace(program, params=(*program.params, *inputs), equations=equations))
+
+
+def sizes_of(e: Equation) -> set[str]:
+    """The sizes that an operation asks for, but for those of what it reads; a loop's are never known."""
+    if not e.op.tensors:
+        return set()
+    if not isinstance(e.op, Boxed):
+        return {""}
+    ends = [x for r in e.op.ranges for x in (r.low, r.high)]
+    return {a for x in (*ends, *e.op.guards, *e.op.shape) for a in atoms(x) if isinstance(a, str)}

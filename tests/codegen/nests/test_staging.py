@@ -4,7 +4,7 @@ from __future__ import annotations
 from unittest import mock
 
 import numpy as np
-from adcli.codegen.nests.staging import staged
+from adcli.codegen.nests.cse_across_statements import staged
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.lower.frontend import parse
 from adcli.lang.printing.printer import print_program
