@@ -17,8 +17,10 @@ weighted sum of the outputs, from one symmetric derivation, beside the transpose
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any, Generic, TypeVar
 
 from adcli.codegen.c.files import starts
@@ -78,10 +80,9 @@ def module(program: Program, name: str, prepared: Pass, instructions: Instructio
     lines, exports, length = [*helpers(name)], [], 0
     for external in functions(program, name):
         point = function(prepared(external.program), f"{external.name}.point", instructions, "internal", own=False)
-        interface = Interface(external, name, visible)
-        lines += [*point.lines, f"define internal i64 @{external.name}.work() {{", f"ret i64 {point.work}", "}",
-                  *interface.lines()]
-        exports += interface.exports
+        text, symbols = interface(external, name, visible)
+        lines += [*point.lines, f"define internal i64 @{external.name}.work() {{", f"ret i64 {point.work}", "}", text]
+        exports += symbols
         length += point.length
     return "\n".join([*instructions.declarations(), *lines, ""]), exports, list(calling(program, name)), length
 
@@ -213,90 +214,97 @@ exit:
 """.split("\n")
 
 
-class Interface:
-    """Exports for one function: the call, which brings its inputs together and takes its outputs apart in `w`, and
-    the functions that describe it. NAME.point computes all entries, with NAME.work numbers of memory."""
-
-    def __init__(self, external: External[Any], library: str, visible: str) -> None:
-        self.external, self.name, self.library = external, external.name, library
-        self.define = f"define {visible} ".replace("  ", " ")
-        self.exports: list[str] = []
-
-    def lines(self) -> list[str]:
-        ins, outs = self.external.inputs, self.external.outputs
-        return [*self.call(), *self.sizes(),
-                *self.function("i64", "n_in", "", [f"ret i64 {len(ins)}"]),
-                *self.function("i64", "n_out", "", [f"ret i64 {len(outs)}"]),
-                *(self.defaults() if self.external.defaults else ()),
-                *self.table("name_in", [text_constant(m.name) for m in ins]),
-                *self.table("name_out", [text_constant(m.name) for m in outs]),
-                *self.table("sparsity_in", [integers(m.compressed) for m in ins]),
-                *self.table("sparsity_out", [integers(m.compressed) for m in outs])]
-
-    def call(self) -> list[str]:
-        """int NAME(const double **arg, double **res, long long *iw, double *w, int mem)"""
-        count = sum(len(m.entries) for m in self.external.inputs)
-        results = sum(len(m.entries) for m in self.external.outputs)
-        body = [f"%out = getelementptr double, ptr %w, i64 {count}",
-                f"%slots = getelementptr double, ptr %w, i64 {count + results}",
-                *self.moves("arg", "w", self.external.inputs),
-                f"%ended = call i32 @{self.name}.point(ptr %w, ptr %out, ptr %slots)",
-                *self.moves("res", "out", self.external.outputs), "ret i32 %ended"]
-        return self.function("i32", "", "ptr %arg, ptr %res, ptr %iw, ptr %w, i32 %mem", body)
-
-    def moves(self, side: str, array: str, blocks: Sequence[CasadiMatrix]) -> Iterator[str]:
-        """The entries of all matrices between an array and the places that CasADi gives, which may be none."""
-        at = 0
-        for k, block in enumerate(blocks):
-            if block.entries:
-                yield f"%{side}.{k}.at = getelementptr ptr, ptr %{side}, i64 {k}"
-                yield f"%{side}.{k} = load ptr, ptr %{side}.{k}.at"
-                yield f"%{array}.{k} = getelementptr double, ptr %{array}, i64 {at}"
-                ends = (f"%{side}.{k}", f"%{array}.{k}")
-                come, go = ends if side == "arg" else ends[::-1]
-                yield f"call void @{self.library}.copy(ptr {come}, ptr {go}, i64 {len(block.entries)})"
-            at += len(block.entries)
-
-    def sizes(self) -> list[str]:
-        """int NAME_work(long long *sz_arg, long long *sz_res, long long *sz_iw, long long *sz_w)"""
-        numbers = sum(len(m.entries) for m in (*self.external.inputs, *self.external.outputs))
-        sizes = {"arg": len(self.external.inputs), "res": len(self.external.outputs), "iw": 0, "w": "%all"}
-        return self.function("i32", "work", ", ".join(f"ptr %{name}" for name in sizes), [
-            f"%slots = call i64 @{self.name}.work()", f"%all = add i64 %slots, {numbers}",
-            *(f"call void @{self.library}.put(ptr %{name}, i64 {size})" for name, size in sizes.items()), "ret i32 0"])
-
-    def defaults(self) -> list[str]:
-        """double NAME_default_in(long long i)"""
-        values = self.external.defaults
-        bits = ", ".join(f"double {Instructions(1, veclib.NO_LIBRARY).constant(x)}" for x in values)
-        own = f"@{self.name}.defaults"
-        return [f"{own} = private unnamed_addr constant [{len(values)} x double] [{bits}], align 8", "",
-                *self.function("double", "default_in", "i64 %i", [
-                    f"%known = icmp ult i64 %i, {len(values)}", "br i1 %known, label %there, label %none", "there:",
-                    f"%at = getelementptr double, ptr {own}, i64 %i", "%found = load double, ptr %at, align 8",
-                    "ret double %found", "none:", "ret double 0.0"])]
-
-    def table(self, what: str, rows: Sequence[tuple[str, str]]) -> list[str]:
-        """A function of a number that points to a constant, each with its type; to nothing where there is none of the number."""
-        own = f"@{self.name}.{what}"
-        constants = [f"{own}.{k} = private unnamed_addr constant {kind} {value}, align 8" for k, (kind, value) in enumerate(rows)]
-        pointers = ", ".join(f"ptr {own}.{k}" for k in range(len(rows)))
-        return [*constants, f"{own}.all = private unnamed_addr constant [{len(rows)} x ptr] [{pointers}], align 8", "",
-                *self.function("ptr", what, "i64 %i", [
-                    f"%known = icmp ult i64 %i, {len(rows)}", "br i1 %known, label %there, label %none", "there:",
-                    f"%at = getelementptr ptr, ptr {own}.all, i64 %i", "%found = load ptr, ptr %at", "ret ptr %found",
-                    "none:", "ret ptr null"])]
-
-    def function(self, kind: str, what: str, parameters: str, body: Sequence[str]) -> list[str]:
-        """The definition of a function that others see."""
-        symbol = f"{self.name}_{what}" if what else self.name
-        self.exports.append(symbol)
-        return [f"{self.define}{kind} @{symbol}({parameters}) {{", *body, "}", ""]
+def interface(external: External[Any], library: str, visible: str) -> tuple[str, list[str]]:
+    """Definitions of what CasADi calls for one function, and their names. NAME.point computes all entries, with NAME.work numbers
+    of memory; the call brings its inputs together and takes its outputs apart in `w`."""
+    ins, outs = external.inputs, external.outputs
+    count, results = (sum(len(m.entries) for m in each) for each in (ins, outs))
+    words = {"define": f"define {visible}".rstrip(), "name": external.name, "library": library}
+    text = INTERFACE.format(**words, count=count, all=count + results, ins=len(ins), outs=len(outs),
+                            come=moves(COME, ins, library), go=moves(GO, outs, library))
+    if external.defaults:
+        values = [Instructions(1, veclib.NO_LIBRARY).constant(x) for x in external.defaults]
+        text += table(words, "default_in", "double", values, "0.0")
+    for side, each in (("in", ins), ("out", outs)):
+        for what, rows in (("name", [text_constant(m.name) for m in each]), ("sparsity", [integers(m.compressed) for m in each])):
+            own = f"@{external.name}.{what}_{side}"
+            text += "".join(f"{own}.{k} = private unnamed_addr constant {row}, align 8\n" for k, row in enumerate(rows))
+            text += table(words, f"{what}_{side}", "ptr", [f"{own}.{k}" for k in range(len(rows))], "null")
+    return text, re.findall(r"^define .*@(\w+)\(", text, re.MULTILINE)
 
 
-def text_constant(text: str) -> tuple[str, str]:
-    return f"[{len(text) + 1} x i8]", f'c"{text}\\00"'
+def moves(form: str, blocks: Sequence[CasadiMatrix], library: str) -> str:
+    """The entries of all matrices between an array and the places that CasADi gives, which may be none."""
+    starts = accumulate((len(block.entries) for block in blocks), initial=0)
+    return "".join(form.format(k=k, at=at, count=len(block.entries), library=library)
+                   for k, (block, at) in enumerate(zip(blocks, starts, strict=False)) if block.entries)
 
 
-def integers(values: Sequence[int]) -> tuple[str, str]:
-    return f"[{len(values)} x i64]", f"[{', '.join(f'i64 {value}' for value in values)}]"
+def table(words: Mapping[str, str], what: str, kind: str, values: Sequence[str], nothing: str) -> str:
+    """A function of a number for the constant of that number; nothing where there is none."""
+    items = ", ".join(f"{kind} {x}" for x in values)
+    return TABLE.format(**words, what=what, kind=kind, items=items, count=len(values), nothing=nothing)
+
+
+INTERFACE = """\
+{define} i32 @{name}(ptr %arg, ptr %res, ptr %iw, ptr %w, i32 %mem) {{
+%out = getelementptr double, ptr %w, i64 {count}
+%slots = getelementptr double, ptr %w, i64 {all}
+{come}%ended = call i32 @{name}.point(ptr %w, ptr %out, ptr %slots)
+{go}ret i32 %ended
+}}
+
+{define} i32 @{name}_work(ptr %arg, ptr %res, ptr %iw, ptr %w) {{
+%slots = call i64 @{name}.work()
+%all = add i64 %slots, {all}
+call void @{library}.put(ptr %arg, i64 {ins})
+call void @{library}.put(ptr %res, i64 {outs})
+call void @{library}.put(ptr %iw, i64 0)
+call void @{library}.put(ptr %w, i64 %all)
+ret i32 0
+}}
+
+{define} i64 @{name}_n_in() {{
+ret i64 {ins}
+}}
+
+{define} i64 @{name}_n_out() {{
+ret i64 {outs}
+}}
+
+"""
+COME = """\
+%arg.{k}.at = getelementptr ptr, ptr %arg, i64 {k}
+%arg.{k} = load ptr, ptr %arg.{k}.at
+%w.{k} = getelementptr double, ptr %w, i64 {at}
+call void @{library}.copy(ptr %arg.{k}, ptr %w.{k}, i64 {count})
+"""
+GO = """\
+%res.{k}.at = getelementptr ptr, ptr %res, i64 {k}
+%res.{k} = load ptr, ptr %res.{k}.at
+%out.{k} = getelementptr double, ptr %out, i64 {at}
+call void @{library}.copy(ptr %out.{k}, ptr %res.{k}, i64 {count})
+"""
+TABLE = """\
+@{name}.{what}.all = private unnamed_addr constant [{count} x {kind}] [{items}], align 8
+
+{define} {kind} @{name}_{what}(i64 %i) {{
+%known = icmp ult i64 %i, {count}
+br i1 %known, label %there, label %none
+there:
+%at = getelementptr {kind}, ptr @{name}.{what}.all, i64 %i
+%found = load {kind}, ptr %at
+ret {kind} %found
+none:
+ret {kind} {nothing}
+}}
+
+"""
+
+
+def text_constant(text: str) -> str:
+    return f'[{len(text) + 1} x i8] c"{text}\\00"'
+
+
+def integers(values: Sequence[int]) -> str:
+    return f"[{len(values)} x i64] [{', '.join(f'i64 {value}' for value in values)}]"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from adcli.codegen.library.casadi import CasadiMatrix, External, Interface, calling, column, columns, default, helpers
+from adcli.codegen.library.casadi import CasadiMatrix, External, calling, column, columns, default, helpers, interface
 from adcli.codegen.nests.layout import size_parameters
 from adcli.codegen.rows.instructions import bits
 from adcli.codegen.rows.llvm import Module
@@ -138,9 +138,9 @@ def module(program: Program, name: str, given: Mapping[str, Any], emitted: Emitt
     here = FixedSizes(program, given)
     lines, exports, length = [*helpers(name), *constants(here, name)], list[str](), 0
     for external in functions(here, name):
-        point, interface = Point(here, external, name, emitted), Interface(external, name, visible)
-        lines += [point.text(), *interface.lines()]
-        exports += interface.exports
+        point, (text, symbols) = Point(here, external, name, emitted), interface(external, name, visible)
+        lines += [point.text(), text]
+        exports += symbols
         length += point.length
     return once("\n".join(lines)), exports, list(calling(here.varying, name)), length
 
