@@ -5,6 +5,8 @@
     define internal void @NAME.wait(ptr %env, i64 %helpers)
     define internal void @NAME.linger(ptr %mailbox)
     define internal i64 @NAME.post(ptr %mailbox)
+    define internal void @NAME.other(ptr %env, ptr %share, i64 %role)
+    define internal void @NAME.run(ptr %env, i1 %leads, i64 %number, ptr %step)
 
 The leader runs the steps, those of loops too. What is worth it at one, number `which`, is opened to all by its values `low` to
 `high` of the outermost index, in parts, which begin with a multiple of `whole` values where there are that many. The leader goes
@@ -18,7 +20,9 @@ stretch, and waits until as many helpers as have come are gone. That is waited f
 A thread that has helped lingers before it returns, with its mailbox open: cells of its own (`adcli.codegen.machine.workers`),
 where it finds who leads the next run, which may be one of other code. To wake a thread that sleeps takes as long as many runs,
 and one that returns asks for the interpreter's lock when the leader does. Whoever leads writes into the mailbox and posts it;
-either that comes before the thread is gone or the thread has left.
+either that comes before the thread is gone or the thread has left. `other` is the work of a thread that neither leads nor is
+alone; one that lingers may run other code, which says itself whether numbers are flushed. `run` does a step, by the team where
+this thread leads one and values of the step are for it.
 """
 from __future__ import annotations
 
@@ -47,6 +51,8 @@ THREAD_PARTS = 4
 FROM, TO, WHOLE = range(3)
 """Cells of what is shared: the first value of the outermost index, the one after the last, and how many a tile has."""
 SHARED = 3
+EVERYTHING = 1 << 62
+"""More than any index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +68,23 @@ class ThreadPool:
         return self.cells + TEAM + SHARED * number
 
 
-def functions(team: ThreadPool, each: Mapping[int, str], lanes: str) -> list[str]:
-    """The functions of the team, for steps by their numbers, of which these are the functions."""
+def functions(team: ThreadPool, each: Mapping[int, str], lanes: str, helped: str) -> list[str]:
+    """The functions of the team, for steps by their numbers, of which these are the functions; a thread has `helped` by these
+    lines."""
     cases = " ".join(f"i64 {j}, label %run.{j}" for j in each)
     runs = [f"run.{j}:\n  call void @{symbol}(ptr %env, i64 %begin, i64 %end, i64 0)\n  br label %done"
             for j, symbol in each.items()]
     cells = {name: team.cells + k for k, name in enumerate(CELLS)}
-    return [TEXT.format(name=team.name, lanes=lanes, cases=cases, runs="\n".join(runs), **cells, **CONSTANTS)]
+    return [TEXT.format(name=team.name, lanes=lanes, cases=cases, runs="\n".join(runs), helped=helped,
+                        first=team.of(0), **cells, **CONSTANTS)]
 
 
 CELLS = ("open", "done", "ended", "gone", "parts", "taken", "which", "low", "unit", "units")
 """Names in the text of the cells OPEN to UNITS."""
 CONSTANTS = {"yields": YIELD, "apart": TAKEN_APART, "each": THREAD_PARTS, "lingering": LINGERING, "opened": OPEN_MAILBOX,
-             "closed": CLOSED_MAILBOX, "posted": POSTED, "run": RUN, "env": ENV, "role": AS}
+             "closed": CLOSED_MAILBOX, "posted": POSTED, "run": RUN, "env": ENV, "role": AS,
+             "number": NUMBER, "mailbox": MAILBOX, "helps": HELPS, "waits": WAITS, "posts": POSTS, "shared": SHARED, "from": FROM,
+             "to": TO, "whole": WHOLE, "everything": EVERYTHING, "alone": ALONE}
 TEXT = """\
 define internal void @{name}.take(ptr %env, i64 %first){lanes} {{
 entry:
@@ -247,5 +257,53 @@ entry:
   %mine = extractvalue {{ i64, i1 }} %answer, 1
   %found = zext i1 %mine to i64
   ret i64 %found
+}}
+
+define internal void @{name}.other(ptr %env, ptr %share, i64 %role){lanes} {{
+entry:
+  %number.at = getelementptr i64, ptr %share, i64 {number}
+  %number = load i64, ptr %number.at
+  %mailbox.at = getelementptr i64, ptr %share, i64 {mailbox}
+  %mailbox = load ptr, ptr %mailbox.at
+  switch i64 %role, label %end [ i64 {helps}, label %help i64 {waits}, label %wait i64 {posts}, label %post ]
+help:
+{helped}
+  %lingers = icmp ne ptr %mailbox, null
+  br i1 %lingers, label %linger, label %end
+linger:
+  call void @{name}.linger(ptr %mailbox)
+  br label %end
+wait:
+  call void @{name}.wait(ptr %env, i64 %number)
+  br label %end
+post:
+  %asked = call i64 @{name}.post(ptr %mailbox)
+  store i64 %asked, ptr %number.at
+  br label %end
+end:
+  ret void
+}}
+
+define internal void @{name}.run(ptr %env, i1 %leads, i64 %number, ptr %step){lanes} {{
+entry:
+  %cells = mul i64 %number, {shared}
+  %first = add i64 %cells, {first}
+  %first.at = getelementptr i64, ptr %env, i64 %first
+  %from.at = getelementptr i64, ptr %first.at, i64 {from}
+  %from = load i64, ptr %from.at
+  %to.at = getelementptr i64, ptr %first.at, i64 {to}
+  %to = load i64, ptr %to.at
+  %some = icmp slt i64 %from, %to
+  %together = and i1 %leads, %some
+  br i1 %together, label %lead, label %all
+lead:
+  %whole.at = getelementptr i64, ptr %first.at, i64 {whole}
+  %whole = load i64, ptr %whole.at
+  call void %step(ptr %env, i64 {everything}, i64 -{everything}, i64 {alone})
+  call void @{name}.lead(ptr %env, i64 %number, i64 %from, i64 %to, i64 %whole)
+  ret void
+all:
+  call void %step(ptr %env, i64 -{everything}, i64 {everything}, i64 {alone})
+  ret void
 }}
 """

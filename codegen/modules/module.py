@@ -240,9 +240,11 @@ class ModuleText:
         if env.team is not None:
             env.declare(YIELD, f"declare i32 @{YIELD}()")
             env.on(1).externals.add(YIELD)
-            self.lines += functions(env.team, {c.number: c.symbol for c in (*self.calls, *groups) if c.shared}, env.stack)
+            helped = env.on(1).flushed(f"call void @{self.name}.help(ptr %env, i64 %number)", "%bits")
+            shared = {c.number: c.symbol for c in (*self.calls, *groups) if c.shared}
+            self.lines += functions(env.team, shared, env.stack, "\n".join(helped))
         if any(s.calls for s in module.choosers):
-            self.lines += matrix_functions(env, self.name, {s.equations[0].op.name for s in module.choosers if s.calls})
+            self.lines += matrix_functions(env, self.name, [s.equations[0].op.name for s in module.choosers if s.calls])
         for k, step in enumerate(module.choosers):
             if step.loop is None:
                 self.step(k, step)

@@ -14,14 +14,13 @@ from typing import Any
 
 import numpy as np
 from adcli.codegen.loops.joint_writer import JOINT
-from adcli.codegen.loops.thread_pool import FROM, TO, WHOLE
+from adcli.codegen.loops.thread_pool import EVERYTHING, FROM, TO, WHOLE
 from adcli.codegen.machine.kernel import CACHE_LINE
 from adcli.codegen.modules import matrices
 from adcli.codegen.modules.array_calls import blank
 from adcli.codegen.modules.calls import CallPlan, ResultMemory, Shapes, Stretch, joined, numbered, refuse_much, seconds
 from adcli.codegen.modules.module import TensorModule, gathers
 from adcli.codegen.modules.segments import Run, SegmentPlan, in_order, planned
-from adcli.codegen.modules.sequence import EVERYTHING
 from adcli.codegen.modules.sweeps import Sweeps
 from adcli.codegen.nests.recurrences import StepLoop
 from adcli.codegen.nests.row_sweeps import RowBlocks

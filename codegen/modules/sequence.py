@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from adcli.codegen.llvm_ir.frames import FunctionWriter
 from adcli.codegen.loops.addresses import Environment
 from adcli.codegen.loops.joint_writer import JOINT, JointLoop
-from adcli.codegen.loops.thread_pool import ALONE, FROM, HELPS, LEADS, MAILBOX, NUMBER, POSTS, TO, WAITS, WHOLE, ThreadPool
+from adcli.codegen.loops.thread_pool import ALONE, EVERYTHING, HELPS, LEADS
 from adcli.codegen.nests.recurrences import StepLoop
 from adcli.codegen.nests.row_sweeps import RowBlocks
 from adcli.codegen.rows.instructions import Instructions
@@ -22,8 +22,6 @@ from adcli.lang.ir.affine import Index, affine, substituted
 
 JointCalls = Mapping[int, tuple[str, JointLoop, int | None]]
 """The functions of joint loops, by the numbers of their first steps, with the cell of the choice; None where sizes decide."""
-EVERYTHING = 1 << 62
-"""More than any index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +49,7 @@ def main(env: Environment, calls: Sequence[StepCall], rows: Sequence[tuple[StepC
         (role,) = f.close_condition([f.put("load i64, ptr %share")])
         others = f.put(f"icmp sge i64 {role}, {HELPS}")
         f.open_condition(others)
-        other(f, env, env.team.name, role)
+        f.say(f"call void @{env.team.name}.other(ptr %env, ptr %share, i64 {role})")
         f.close_condition()
         f.open_condition(f.put(f"xor i1 {others}, true"))
     if env.flushing:
@@ -117,26 +115,6 @@ def run_each(f: FunctionWriter, env: Environment, calls: Sequence[StepCall], num
             f.close_condition()
         k = end
     return k
-
-
-def other(f: FunctionWriter, env: Environment, team: str, role: str) -> None:
-    """Work of a thread that neither leads nor is alone. One that lingers may run other code, which says itself whether numbers
-    are flushed."""
-    at = f.put(f"getelementptr i64, ptr %share, i64 {NUMBER}")
-    number = f.put(f"load i64, ptr {at}")
-    mailbox = f.put(f"load ptr, ptr {f.put(f'getelementptr i64, ptr %share, i64 {MAILBOX}')}")
-    f.open_condition(f.put(f"icmp eq i64 {role}, {HELPS}"))
-    env.flushed(f, f"call void @{team}.help(ptr %env, i64 {number})")
-    f.open_condition(f.put(f"icmp ne ptr {mailbox}, null"))
-    f.say(f"call void @{team}.linger(ptr {mailbox})")
-    f.close_condition()
-    f.close_condition()
-    f.open_condition(f.put(f"icmp eq i64 {role}, {WAITS}"))
-    f.say(f"call void @{team}.wait(ptr %env, i64 {number})")
-    f.close_condition()
-    f.open_condition(f.put(f"icmp eq i64 {role}, {POSTS}"))
-    f.say(f"store i64 {f.put(f'call i64 @{team}.post(ptr {mailbox})')}, ptr {at}")
-    f.close_condition()
 
 
 def loop(env: Environment, loop: StepLoop, calls: Sequence[StepCall]) -> FunctionWriter:
@@ -272,19 +250,5 @@ def run(f: FunctionWriter, env: Environment, call: StepCall, role: str, leads: s
     """One step, by the team where this thread leads one and values of the step are for it."""
     if call.loops or not call.shared or env.team is None:
         f.say(f"call void @{call.symbol}(ptr %env, i64 -{EVERYTHING}, i64 {EVERYTHING}, i64 {role if call.loops else ALONE})")
-        return
-    begin, end, whole = of_team(f, env.team, call.number)
-    shared = f.put(f"and i1 {leads}, {f.put(f'icmp slt i64 {begin}, {end}')}")
-    f.open_condition(shared)
-    f.say(f"call void @{call.symbol}(ptr %env, i64 {EVERYTHING}, i64 -{EVERYTHING}, i64 {ALONE})")
-    f.say(f"call void @{env.team.name}.lead(ptr %env, i64 {call.number}, i64 {begin}, i64 {end}, i64 {whole})")
-    f.close_condition()
-    f.open_condition(f.put(f"xor i1 {shared}, true"))
-    f.say(f"call void @{call.symbol}(ptr %env, i64 -{EVERYTHING}, i64 {EVERYTHING}, i64 {ALONE})")
-    f.close_condition()
-
-
-def of_team(f: FunctionWriter, team: ThreadPool, number: int) -> list[str]:
-    """Contents of the cells of something that a team may share."""
-    return [f.put(f"load i64, ptr {f.put(f'getelementptr i64, ptr %env, i64 {team.of(number) + k}')}")
-            for k in (FROM, TO, WHOLE)]
+    else:
+        f.say(f"call void @{env.team.name}.run(ptr %env, i1 {leads}, i64 {call.number}, ptr @{call.symbol})")
