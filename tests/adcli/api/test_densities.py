@@ -103,23 +103,6 @@ def test_what_is_no_number_has_no_density() -> None:
     assert value == d.value([-1.0]) == -math.inf and list(gradient) == [0.0]
 
 
-@pytest.mark.parametrize("text, given, said", [
-    ("input x, y; lp = x*y; q = x", {"y": 1}, "a log density is one number"),
-    ("input x; lp = x", {"x": 1}, "no parameter is left"),
-    ("input z(C), y; lp +=! z(c)*y", {"y": 1}, "the shape of 'z' is not known"),
-    ("input x, y; lp = x*y", {"w": 1}, "no input 'w'"),
-    ("input x, y; lp = x*y", {"start": {"y": 2}, "y": 1}, "input 'y' is given twice"),
-    ("input x, y; lp = x*y", {"start": [2], "y": 1}, "start has values by name, and is no list"),
-    ("input x in [2, 2], y; lp = x*y", {"y": 1}, "'x' has no room between its bounds"),
-    ("input int32 n, x; lp = -x**n", {}, "logdensity(n=1)"),
-    ("input p(K) in simplex, y(K); lp +=! p(k)*y(k)", {"y": [1.0]}, "the parameters have no component"),
-    ("input z(C), y(C); z2(c) = z(c)*y(c)", {"y": [1.0]}, "a log density is one number")])
-def test_what_cannot_be_is_said(text: str, given: dict[str, Any], said: str) -> None:
-    with pytest.raises(AdError) as found:
-        adcli.compile(text).logdensity(**given)
-    assert said in str(found.value)
-
-
 def test_a_value_on_its_bound_has_no_component() -> None:
     with pytest.raises(AdError, match="'tau' has a value that is not inside of its range"):
         eight_schools().pack({"mu": 0, "tau": 0, "z": np.zeros(8)})

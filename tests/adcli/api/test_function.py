@@ -6,7 +6,6 @@ import itertools
 import math
 import pickle
 import pydoc
-import random
 import struct
 import threading
 
@@ -16,17 +15,14 @@ from adcli.codegen.rows import jit
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from adcli.lang.printing.printer import STYLES
-from back_ends import same
 from command import adcli as adcli_command
-from hypothesis import given
 from places import WORKED
-from random_programs import Sample, choices, law, point, samples
 from same_programs import equal
 from session_seed import each_choice
 from side_by_side import in_threads
 
 import adcli
-from adcli.api.function import LOOP, Function
+from adcli.api.function import LOOP
 
 
 def bits(x: float) -> bytes:
@@ -399,13 +395,6 @@ def test_threads():
     assert wrong == []
 
 
-def test_the_package_says_what_it_has():
-    assert sorted(adcli.__all__) == ["AdError", "Function", "__version__", "compile", "load", "to_sympy"]
-    assert all(getattr(adcli, name) is not None for name in adcli.__all__)
-    with pytest.raises(AttributeError, match="no attribute 'lood'"):
-        adcli.lood  # noqa: B018
-
-
 # ---------------------------------------------------------------- threads share the rows
 
 @pytest.mark.parametrize("rows", [0, 1, 7, 8, 4095, 4096, 4097, 100_003])
@@ -431,17 +420,6 @@ def test_the_jacobian_is_every_partial_derivative_of_every_output():
     assert j(x=2.0, y=3.0)["du_dx"] == 3.0
 
 
-@law(25)
-@given(samples(size=12), choices)
-def test_a_pickled_function_gives_the_same_bits(written: Sample, r: random.Random) -> None:
-    function = Function(parse(written.text)).jvp()
-    again = pickle.loads(pickle.dumps(function))
-    for _ in range(3):
-        at = point(r, function.program, special=3)
-        one, other = function(at), again(at)
-        assert one.keys() == other.keys() and all(same(x, other[n]) for n, x in one.items()), (written.text, at)
-
-
 # ---------------------------------------------------------------- names, and the module
 
 @pytest.mark.parametrize("wrt", ["x,y", " y , x ", ["x", "y"], ("y", "x"), None])
@@ -454,7 +432,7 @@ def test_names_in_one_text_or_in_several(wrt):
 
 
 def test_the_module_shows_what_is_public():
-    assert dir(adcli) == sorted(adcli.__all__) == adcli.__all__
+    assert dir(adcli) == adcli.__all__ == ["AdError", "Function", "__version__", "compile", "load", "to_sympy"]
     assert all(getattr(adcli, name) is not None for name in dir(adcli))
     assert "Function(" in pydoc.plain(pydoc.render_doc(adcli))
     with pytest.raises(AttributeError, match="no attribute 'gradient'"):

@@ -58,27 +58,6 @@ def test_memory_is_a_clean_fault(monkeypatch):
     assert adcli("eval", "-e", "x", "--at", "x=1")[:3] == (2, "", "adcli: error: not enough memory for this program\n")
 
 
-def test_an_unwritable_file_is_kept(folder, monkeypatch):
-    (folder / "kept").write_text("old")
-    monkeypatch.setattr("os.access", lambda path, mode: False)
-    ended = adcli("eval", "f.ad", "--at", "x=1,y=2", "-o", "kept")
-    assert ended[:3] == (2, "", "adcli: error: kept: Permission denied\n")
-    assert (folder / "kept").read_text() == "old"
-
-
-def test_a_failure_halfway_keeps_the_old_file(folder, monkeypatch):
-    (folder / "kept").write_text("old")
-
-    def half(layout, rows, number, headed):
-        yield "half\n"
-        raise OSError(28, "No space left on device")
-    monkeypatch.setattr("adcli.answers.results.text", half)
-    ended = adcli("eval", "f.ad", "--at", "x=1,y=2", "-o", "kept")
-    assert ended[:3] == (2, "", "adcli: error: No space left on device\n")
-    assert (folder / "kept").read_text() == "old"
-    assert not [name for name in os.listdir() if name.endswith(".part")]
-
-
 PROGRAMS = [
     "f.ad", "-e x*y", "-e v=sqrt(x) -e w=x/y", "-e log(x", "-e #", "-e ;", "-e 1", "-", "none.ad", "f.ad f.ad",
     "-e x>0?x:y", "-e v=g(x)", "wrong.ad", "binary",

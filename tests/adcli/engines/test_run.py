@@ -308,23 +308,6 @@ def test_a_bad_row_is_named_and_ends_the_run(tables):
     assert manifest()["parts"][0]["bad_rows"] == 1
 
 
-def test_what_makes_no_parts_is_refused(tables):
-    for options, words in ((("--data", "in/a.csv", "--resume"), "--resume goes on with what a run has written"),
-                           (("--data", "in/a.csv", "-o", "o.csv", "--resume"), "rows in parts are written to a folder"),
-                           (("--data", "in/a.csv", "--sum", "-o", "in/"), "sums are one result"),
-                           (("--data", "in/a.csv", "--sum", "--resume"), "--resume goes on with what a run has written"),
-                           (("--data", "-", "-o", "out/"), "only files can be read in parts"),
-                           (("--resume", "-o", "out/"), "--resume needs files"),
-                           (("--at", "x=1,y=2", "--resume"), "--resume needs rows"),
-                           (("--data", "in/a.csv", "-o", "out/", "--retries", "2"), "--retries needs --engine"),
-                           (("--data", "in/a.csv", "-o", "out/", "--engine", "spork"), "no engine 'spork'"),
-                           (("--data", "in/a.csv", "-o", "out/", "--engine", "dask="), "--engine dask= names no address"),
-                           (("--data", "in/none.csv", "-o", "out/"), "in/none.csv")):
-        ended = adcli(*PROGRAM, *options, stdin=b"x,y\n1,2\n")
-        assert (ended.code, words in ended.err) == (2, True), ended
-    assert not os.path.exists("out")
-
-
 def test_two_runs_do_not_write_into_one_folder(tables):
     fcntl = pytest.importorskip("fcntl")
     os.mkdir("out")

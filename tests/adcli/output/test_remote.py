@@ -73,13 +73,6 @@ def test_what_is_no_fault_of_the_network_stays_what_it_is(kept):
     assert found.value is kept
 
 
-@pytest.mark.parametrize("url", ["s3://b", "s3://b/", "gs://b/d/", "s3://"])
-def test_results_need_a_name_in_a_bucket(url):
-    ended = adcli("eval", "-e", "v = 2*x", "--at", "x=1", "-o", url)
-    said = f"adcli: error: -o {url}: no name of a file\nhelp: write -o {url[:2]}://bucket/results.csv\n"
-    assert (ended.code, ended.out, ended.err) == (2, "", said)
-
-
 def test_what_is_not_written_to():
     ended = adcli("eval", "-e", "v = 2*x", "--at", "x=1", "-o", "https://host/x.csv")
     said = "adcli: error: -o https://host/x.csv: cannot write to https://\nhelp: write to a file, s3:// or gs://\n"

@@ -29,18 +29,6 @@ def test_a_file_has_what_standard_output_has(form):
     assert pathlib.Path("r").read_bytes() == shown
 
 
-def test_a_replaced_file_keeps_its_permissions_and_its_links():
-    real, link = pathlib.Path("real"), pathlib.Path("link")
-    real.write_text("old")
-    real.chmod(0o640)
-    link.symlink_to(real)
-    succeeds("eval", "-e", "1", "-o", link)
-    assert link.is_symlink()
-    assert real.read_text() == "f = 1.0\n"
-    assert real.stat().st_mode & 0o777 == 0o640
-    assert sorted(os.listdir()) == ["link", "real"]
-
-
 def test_a_link_that_the_system_does_not_follow_is_not_followed(monkeypatch):
     """Linux follows none that a stranger put into /tmp (`fs.protected_symlinks`): it may lead to any file of the user's."""
     real, link = pathlib.Path("real"), pathlib.Path("link")

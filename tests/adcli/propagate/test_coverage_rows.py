@@ -40,9 +40,3 @@ def test_correlated_inputs_of_different_degrees_of_freedom_have_no_factor():
     assert math.isclose(ended.records[2]["u_v"], math.sqrt(3))
     assert "<stdin>:2: not finite, 1 of 3 rows\nnote: v: no effective degrees of freedom, since" in ended.err
 
-
-def test_what_has_no_place_is_refused():
-    asked = ("propagate", "-e", "v = x", "--coverage")
-    assert "--coverage needs points (--at POINT) or rows" in run(*asked, "0.9", "--emit", "c").err
-    assert "a probability must lie" in run(*asked, "2", "--data", "-", stdin=b"x,u_x\n1,1\n").err
-
