@@ -42,7 +42,7 @@ from laws import check_operations, exposed, near
 from loop_programs import LOOPS
 from multiple_precision import mpmath_arithmetic
 from native_programs import long_program
-from one_operation import REAL, SPECIAL, number_of_points, orders, program
+from one_operation import REAL, SPECIAL, few_costly, number_of_points, orders, program
 from places import DATA
 from random_programs import mixed_points, sample
 from session_seed import drawn, fewer, session_seed
@@ -94,7 +94,7 @@ def operands(op: Primitive, p: Program) -> list[list[float]]:
 @cache
 def every_operation() -> tuple[dict[Program, Primitive], Cases, dict[tuple[Program, str], float]]:
     """Programs of one operation with their points, and what the reference gives there."""
-    of = {operation(op, static, count): op for op in OPERATIONS
+    of = {operation(op, static, count): op for op in few_costly(OPERATIONS)
           for static in STATIC.get(op.name, [()]) for count in ((2, 3) if op.variadic else (op.arity,))}
     asked = [(p, operands(op, p)) for p, op in of.items()]
     wanted = {(p, repr(at)): evaluate(p, {x.name: v for x, v in zip(p.params, at, strict=True)}, FLOAT)["z"]
@@ -191,7 +191,7 @@ def test_functions_far_from_1(back_end: BackEnd, tmp_path: pathlib.Path) -> None
     """Functions of the mathematics library, and those written out, where arguments are large or small."""
     mp, r, of = mpmath_arithmetic(60), drawn("functions far from 1"), {}
     sizes = (lambda: r.uniform(-4, 4), lambda: r.uniform(-200, 200), lambda: r.choice((1, -1)) * 2.0 ** r.uniform(-300, 300))
-    for op in REAL:
+    for op in few_costly(REAL):
         if op.ulps and op.ulps > 0.5 and not op.static:
             of[program(op)] = op
     asked = [(p, [[r.choice(sizes)() for _ in p.params] for _ in range(30)]) for p in of]

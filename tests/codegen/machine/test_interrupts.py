@@ -9,7 +9,7 @@ import time
 
 import pytest
 from adcli.codegen.machine.interrupts import apart, despite_interrupts
-from session_seed import half
+from session_seed import part
 
 HEAD = """
 import random, signal, sys, time
@@ -79,7 +79,7 @@ SCRIPTS = {
     "tensors": TENSORS.replace("TEXT", f"'{LOOP}'"), "matrices": TENSORS.replace("TEXT", f"'{MATRICES}'"), "compile": COMPILES}
 
 
-@pytest.mark.parametrize("name", half([*SCRIPTS]))
+@pytest.mark.parametrize("name", part([*SCRIPTS], 3))
 def test_an_interrupt_at_any_time(name: str) -> None:
     ended = subprocess.run([sys.executable, "-c", HEAD + SCRIPTS[name]], capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr

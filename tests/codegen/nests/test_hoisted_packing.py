@@ -15,7 +15,7 @@ from adcli.lang.operations.precision import DOUBLE, SINGLE, Precision
 from adcli.lang.passes.pipeline import adjoints
 from adcli.lang.simplify.simplify import simplify
 from native_tensors import assert_same_bits, everywhere
-from session_seed import half
+from session_seed import half, part
 
 GATES = """input U(K, 3, K), V(M, K), h0(B, K), x(T, B)
 h(0, n, j) = h0(n, j)
@@ -95,8 +95,8 @@ def test_sums_in_pieces_and_groups_of_panels(piece: int, group: int, monkeypatch
         assert_same_bits(kept[name], again[name], name)
 
 
-@pytest.mark.parametrize("checkpoint", ["", " checkpoint"])
-@pytest.mark.parametrize("sizes", half([(37, 19, 11, 9), (16, 33, 24, 4)]))
+@pytest.mark.parametrize(("sizes", "checkpoint"), part([(sizes, checkpoint) for sizes in ((37, 19, 11, 9), (16, 33, 24, 4))
+                                                        for checkpoint in ("", " checkpoint")], 4))
 def test_loops_that_go_back_and_those_in_blocks_of_steps(sizes: tuple[int, int, int, int], checkpoint: str,
                                                          monkeypatch: pytest.MonkeyPatch) -> None:
     at = point(sizes)
