@@ -11,14 +11,14 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from laws import check_differences
 from multiple_precision import mpmath_arithmetic
-from one_operation import REAL, few_costly, program, samples
+from one_operation import REAL, program, samples
 from planted_faults import caught, wrong_rule
 from row_tables import each_row
 
 MP = mpmath_arithmetic(40)
 
 
-@each_row("op", [op for op in few_costly(REAL) if op.ulps is None], ids=lambda op: op.name)
+@each_row("op", [op for op in REAL if op.ulps is None], ids=lambda op: op.name)
 def test_the_value_on_floats_against_multiple_precision(op):
     """Rows of which the table says no units in the last place, which `test_columns` measures."""
     for at in samples(op, 20, seed=1):
