@@ -116,13 +116,10 @@ def refuse_until(program: Program) -> None:
 def refuse_computed_subscripts(program: Program) -> None:
     """AdError where a subscript is computed, as by argmax=!: which element it reads or writes may differ within a box, and from
     exact arithmetic."""
-    from adcli.lang.operations.comprehension import Comprehension, nested_reads
-    from adcli.lang.operations.matrix import MatrixOperation
-    from adcli.lang.operations.recurrence import Recurrence, whole_statements
+    from adcli.lang.operations.comprehension import nested_reads
+    from adcli.lang.operations.recurrence import boxed
     given = {p.var for p in program.params if p.var.integer}
-    for e in chain.from_iterable(whole_statements(e) if isinstance(e.op, Recurrence) else (e,) for e in program.equations):
-        if not isinstance(e.op, Comprehension | MatrixOperation):
-            continue
+    for e in boxed(program.equations):
         whole = [*(s for _, read in e.op.reads() for s in read.subscripts), *e.op.write]
         for atom in (e.args[s.arg] for s in nested_reads(whole)):
             if isinstance(atom, Var) and atom not in given:

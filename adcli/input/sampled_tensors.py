@@ -22,8 +22,8 @@ from adcli.lang.ir import Atom, Param, Program, Var
 from adcli.lang.ir.affine import Affine, atoms
 from adcli.lang.ir.errors import AdError
 from adcli.lang.operations.comprehension import Read
-from adcli.lang.operations.matrix import Boxed, accesses, bound_names
-from adcli.lang.operations.recurrence import with_statements
+from adcli.lang.operations.matrix import accesses, bound_names
+from adcli.lang.operations.recurrence import boxed
 from adcli.lang.sizes.binding import Sizes, bind, counts, number
 from adcli.lang.sizes.in_bounds import prove, prove_steps
 
@@ -55,8 +55,7 @@ class FittingSizes:
     def __init__(self, program: Program, r: random.Random) -> None:
         self.program, self.r = program, r
         self.names = sorted(bound_names(p for p in program.params if p.var.shape) | {p.name for p in counts(program)})
-        self.equal = [(a.left, a.right) for e in with_statements(program.equations) if isinstance(e.op, Boxed)
-                      for a in e.op.agreements]
+        self.equal = [(a.left, a.right) for e in boxed(program.equations) for a in e.op.agreements]
         self.found: dict[int, list[Sizes]] = {}
 
     def from_level(self, level: int) -> Sizes:
@@ -116,8 +115,8 @@ def require_fitting(program: Program, sizes: Sizes) -> None:
 def subscript_limits(program: Program, sizes: Sizes) -> dict[Atom, int]:
     """For integers that are inputs, the least extent that they are subscripts of."""
     found: dict[Atom, int] = {}
-    for e in with_statements(program.equations):
-        for atom, subscripts in accesses(e, e.op) if isinstance(e.op, Boxed) else ():
+    for e in boxed(program.equations):
+        for atom, subscripts in accesses(e, e.op):
             extents: tuple[Affine, ...] = atom.shape if isinstance(atom, Var) else ()
             for s, extent in zip(subscripts, extents, strict=False):
                 if isinstance(s, Read):

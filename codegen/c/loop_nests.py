@@ -49,7 +49,6 @@ class BoxLoops(ABC):
     op: Boxed
 
     def __init__(self, function: TensorStatements, shown: Equation | None, e: Equation, stays: bool) -> None:
-        assert isinstance(e.op, Boxed)
         self.f, self.e, self.op, self.out, self.stays = function, e, e.op, e.outs[0], stays
         self.whole, self.language = function.whole, function.language
         text = MatrixText if isinstance(e.op, MatrixOperation) else ComprehensionText

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import Any
 
@@ -87,11 +87,15 @@ class TensorStatements(Statements, ABC):
     def every(self) -> Iterator[Equation]:
         """The equations that are run; those of loops in the places of these."""
         for e in self.given.equations:
-            yield from self.loops[e.outs[0]].equations if isinstance(e.op, Recurrence) else (e,)
+            yield from self.inside(e) or (e,)
+
+    def inside(self, e: Equation) -> Sequence[Equation]:
+        """The equations of a loop that are run at each step; none of another equation."""
+        return self.loops[e.outs[0]].equations if e.outs[0] in self.loops else ()
 
     def beside(self, e: Equation) -> list[Var]:
         """The tensors that are there while an equation is computed, and no result of it."""
-        inside: Iterable[Equation] = self.loops[e.outs[0]].equations if isinstance(e.op, Recurrence) else ()
+        inside = self.inside(e)
         return [*(v for x in inside for v in x.outs), *(v for x in (e, *inside) if (v := self.scratch.get(x)) is not None)]
 
     def local(self, hint: str, used: Counter[str]) -> str:

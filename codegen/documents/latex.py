@@ -180,7 +180,7 @@ class StatementText:
         value = self.matrix(op) if isinstance(op, MatrixOperation) else self.reduced(op)
         onto = None if op.onto is None else self.e.args[op.onto]
         sign = "="
-        if isinstance(op, Comprehension) and onto is not None and op.reduction in ADDED:
+        if onto is not None and op.reduction in ADDED:
             sign = ADDED[op.reduction]
             if isinstance(onto, Lit) or (self.w.names[onto] != self.w.names[out] and not goes_on):
                 start = self.w.notation.number(onto.value)[0] if isinstance(onto, Lit) else self.element(onto, op.write)[0]

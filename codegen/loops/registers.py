@@ -55,7 +55,7 @@ class RegisterLoop(NestWriter):
         """Values of one step."""
         self.around: dict[tuple[Atom, tuple[Subscript, ...]], BodyValue] = {}
         """Elements of what the loop does not write."""
-        self.bounded = any(e.op.guards for e in loop.equations if isinstance(e.op, Comprehension))
+        self.bounded = any(e.op.guards for e in loop.equations)
         self.now: Placed = "", 0
         for e in loop.equations:
             touched = list(accesses(e, e.op)) + ([(e.outs[0], e.op.write)] if e.op.onto is not None else [])

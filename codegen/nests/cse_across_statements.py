@@ -35,7 +35,7 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.comprehension import BodySource, Comprehension, Read, all_fixed, atoms_in, body_of
 from adcli.lang.operations.elementwise import compact, moved
 from adcli.lang.operations.matrix import Boxed, bound_names
-from adcli.lang.operations.recurrence import Recurrence, whole_statements
+from adcli.lang.operations.recurrence import Recurrence, whole_statements, with_statements
 from adcli.lang.simplify.simplify import identity
 
 Key = tuple[object, ...]
@@ -172,11 +172,8 @@ def _starts(program: Program) -> set[Atom]:
     """Tensors that others start from, in whose place these may lie, and those that several statements of a loop write."""
     found: set[Atom] = set()
     for e in program.equations:
-        if isinstance(e.op, Recurrence):
-            outs = [s.outs[0] for s in whole_statements(e)]
-            found.update(e.args[:e.op.outs], (out for out in outs if outs.count(out) > 1))
-        elif isinstance(e.op, Comprehension) and e.op.onto is not None:
-            found.add(e.args[e.op.onto])
+        outs = [s.outs[0] for s in with_statements([e])]
+        found.update((before for before, _ in e.op.started(e)), (out for out in outs if outs.count(out) > 1))
     return found
 
 

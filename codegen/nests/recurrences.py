@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from adcli.codegen.nests.fusion import fused, in_machine_terms, needed
 from adcli.codegen.nests.history_elements import covers, history_elements
@@ -210,16 +210,10 @@ def over_all_steps(e: Equation, loop: StepLoop, index: Index) -> Equation:
 def with_step(s: Equation[Boxed], by: Substitution) -> Equation:
     """A statement with something else for the step."""
     def each(x: Subscript) -> Subscript:
-        return read(x) if isinstance(x, Read) else substituted(x, by)
-
-    def read(x: Read) -> Read:
-        return replace(x, subscripts=tuple(map(each, x.subscripts)))
-    op = s.op
+        return replace(x, subscripts=tuple(map(each, x.subscripts))) if isinstance(x, Read) else substituted(x, by)
+    op: Any = s.op   # of either kind, with the same fields
     ranges = tuple(Range(r.index, substituted(r.low, by), substituted(r.high, by), r.why) for r in op.ranges)
     guards, write = tuple(substituted(g, by) for g in op.guards), tuple(map(each, op.write))
-    if isinstance(op, MatrixOperation):
-        return replace(s, op=replace(op, ranges=ranges, guards=guards, write=write, sources=tuple(map(read, op.sources)),
-                                     agreements=()))
     return replace(s, op=replace(op, ranges=ranges, guards=guards, write=write, sources=tuple(map(each, op.sources)),
                                  agreements=()))
 
@@ -387,8 +381,8 @@ def read_behind(program: Program, e: Equation, k: int, d: int) -> list[Subscript
     found: list[Subscript | None] = []
     for x in program.equations:
         if x is not e and e.outs[k] in x.args:
-            plain = isinstance(x.op, Comprehension) and (x.op.onto is None or x.args[x.op.onto] is not e.outs[k])
-            reads = accesses(x, x.op) if isinstance(x.op, Comprehension) and plain else ()
+            plain = isinstance(x.op, Comprehension) and all(before is not e.outs[k] for before, _ in x.op.started(x))
+            reads = accesses(x, x.op) if plain else ()
             found += [s[d] for a, s in reads if a is e.outs[k]] or [None]
     return found
 

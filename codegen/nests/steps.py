@@ -193,8 +193,7 @@ def in_blocks(program: Program, steps: list[ModuleStep],
               home: Mapping[Var, Var]) -> tuple[list[ModuleStep], list[StepPart]]:
     """The steps, those that go along the steps of a loop with cells that say for which; and what they do there. Sums are always
     in blocks, the rest where a loop is checkpointed."""
-    loops = [s.equations[0].op for s in steps if s.loop is not None]
-    checkpointed = any(isinstance(op, Recurrence) and op.checkpoint for op in loops)
+    checkpointed = any(s.equations[0].op.checkpoint for s in steps if s.loop is not None)
     lying = set(crossing(program, [stored(s) for s in steps] if checkpointed else steps))
     inputs = {p.var for p in program.params}
     apart = {a for s in steps for e in s.equations for a in (*e.args, *e.outs) if a not in lying} | inputs

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from adcli.codegen.schedules.schedule import Schedule, indices
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, Index, affine
-from adcli.lang.operations.comprehension import Comprehension, Subscript, fixed_indices
+from adcli.lang.operations.comprehension import Subscript, fixed_indices
 from adcli.lang.operations.matrix import Boxed, MatrixOperation, elements_read
 from adcli.lang.operations.recurrence import Recurrence, step_offset, whole_statements
 
@@ -182,8 +182,7 @@ class _Places:
         found = [a for s in whole_statements(e) for a in self.touched(s, op.step)]
         found += [StepAccess(self.home(out), writes=True) for out in e.outs
                   if out not in self.given and self.found.get(self.home(out)) is None]
-        again = all(isinstance(s.op, MatrixOperation) or (isinstance(s.op, Comprehension) and s.op.onto is None)
-                    for s in op.statements)
+        again = all(s.op.onto is None for s in op.statements)
         return StepPart(k, LOOP, tuple(dict.fromkeys(found)), op.low, op.high, op.step, -1 if op.down else 1, again,
                         starts=starts)
 

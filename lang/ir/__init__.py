@@ -150,6 +150,20 @@ class Primitive:
         """Whether it can be infinite at finite values, whatever is inside of it."""
         return any(s.level >= SINGULAR for s in self.status)
 
+    @property
+    def onto(self) -> int | None:
+        """The argument that the result starts from, if there is one."""
+        return None
+
+    @property
+    def reduction(self) -> str:
+        """How values of several points are combined."""
+        return "="
+
+    def started(self, e: Equation) -> Iterable[tuple[Atom, Var]]:
+        """The values that results start from, each with its result."""
+        return () if self.onto is None else [(e.args[self.onto], e.outs[0])]
+
     def inner(self) -> Sequence[Equation]:
         """The equations inside of an operation on tensors: of a body, or statements."""
         return ()

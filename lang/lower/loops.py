@@ -416,10 +416,10 @@ class Loop:
         for name, entering in self.entering.items():
             own = [e.op for e in self.scope.equations if e.outs[0] is self.scope.histories[name]]
             before = Gappy(self.place(name)) if name in self.fresh else written.get(entering)
-            if before is not None and not any(isinstance(op, Comprehension) and op.onto is not None for op in own):
-                boxes = [written_box(op) for op in own if isinstance(op, Boxed)]
+            if before is not None and all(op.onto is None for op in own):
+                boxes = [written_box(op) for op in own]
                 if None not in boxes:
-                    regions = [written_region(op) for op in own if isinstance(op, Boxed)]
+                    regions = [written_region(op) for op in own]
                     written[self.scope.histories[name]] = before.also(*[b for b in boxes if b is not None], regions=regions)
         for accesses, domain in self.accesses:
             for a in accesses:

@@ -245,8 +245,7 @@ class _Derivatives:
         """The contribution of `s` to the tangent of the history that it writes."""
         lines, plain = self.lines(s)
         seeds = {a: replace(t, builder=lines) for a in s.args if (t := self.terms.get(a) or known.get(a)) is not None}
-        matrix, adds = isinstance(s.op, MatrixOperation), plain.op is not s.op
-        term = pushed_matrix(lines, plain, seeds) if matrix else pushed(lines, plain, seeds, push_forward)
+        term, adds = tangent_of(lines, plain, seeds, push_forward), plain.op is not s.op
         if term is None:
             return None if adds else zero(plain)
         return contribution(lines, term, plain, adds)
@@ -410,8 +409,13 @@ def tangents_of(b: Builder, e: Equation, tangents: Mapping[Atom, Term], push_for
     if isinstance(e.op, Recurrence):
         return pushed_recurrence(b, e, tangents, push_forward, hint)
     start, out = len(b.equations), e.outs[0]
-    term = pushed(b, e, tangents, push_forward) if isinstance(e.op, Comprehension) else pushed_matrix(b, e, tangents)
+    term = tangent_of(b, e, tangents, push_forward)
     return {} if term is None else {out: term.named(b, hint(out), start)}
+
+
+def tangent_of(b: Builder, e: Equation, tangents: Mapping[Atom, Term], push_forward: PushForward) -> Term | None:
+    """The tangent of what an operation over a box gives."""
+    return pushed(b, e, tangents, push_forward) if isinstance(e.op, Comprehension) else pushed_matrix(b, e, tangents)
 
 
 def adjoint_of(b: Builder, e: Equation, position: int, seed: Term, pull_back: PullBack) -> Term | None:

@@ -48,7 +48,7 @@ class SystemPart:
         if self.start is not None:
             yield self.start
         for _, s in self.statements:
-            yield from (a for i, a in enumerate(s.args) if not isinstance(s.op, Boxed) or i != s.op.onto)
+            yield from (a for i, a in enumerate(s.args) if i != s.op.onto)
 
 
 class StepSystem:
@@ -149,7 +149,7 @@ class StepSystem:
         """Append the statements of a history that is on no circle as equations onto one another; False where only steps can say
         which elements keep what they start from."""
         operations = [s.op for _, s in part.statements]
-        plain = all(op.reduction in ("=", "+") for op in operations if isinstance(op, Boxed))
+        plain = all(op.reduction in ("=", "+") for op in operations)
         whole = len(operations) == 1 and isinstance(operations[0], Comprehension) and covers(operations[0])
         assert part.start is not None
         fresh = isinstance(part.start, Lit) and part.start.bits == UNWRITTEN.bits
@@ -185,7 +185,7 @@ class StepSystem:
         constants: dict[Atom, Var] = {}
         for n, s, p in members:
             op, args = apart(s.op, self.steps.index, p.place) if isinstance(s.op, Comprehension) else s.op, s.args
-            if p.var in assigned and n == p.statements[0][0] and isinstance(op, Comprehension) and op.onto is not None:
+            if p.var in assigned and n == p.statements[0][0] and op.onto is not None:
                 op, args = compact(replace(op, onto=None, reduction="=" if all_fixed(op.ranges, op.write) else "+"), args)
             for a in args:
                 if isinstance(a, Var) and a not in inside and a not in constants:

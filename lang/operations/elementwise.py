@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 from adcli.lang.ir import Atom, Atoms, Equation, Lit, Param, Program, Shape, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine, expanded, product
@@ -148,16 +149,16 @@ def in_sums(program: Program) -> Program:
 def written_out(e: Equation) -> tuple[Equation, ...]:
     """A log-sum-exp as a maximum, a sum and a logarithm; a recurrence with such statements; any other equation as it is."""
     op = e.op
-    if isinstance(op, Recurrence) and any(map(_is_one, op.statements)):
+    if any(map(_is_one, op.inner())):
         return (_in_loop(e, op),)
-    if not isinstance(op, Comprehension) or op.reduction != "lse":
+    if not _is_one(e):
         return (e,)
     ranges, here = every_element(op.shape)
     return _parts(e, op, Var(None, True, shape=op.shape), Var(None, True, shape=op.shape), ranges, here)
 
 
-def _is_one(e: Equation) -> bool:
-    return isinstance(e.op, Comprehension) and e.op.reduction == "lse"
+def _is_one(e: Equation) -> TypeGuard[Equation[Comprehension]]:
+    return bool(e.op.reduction == "lse")
 
 
 def _in_loop(e: Equation, op: Recurrence) -> Equation:
@@ -165,7 +166,7 @@ def _in_loop(e: Equation, op: Recurrence) -> Equation:
     statements: list[Equation] = []
     more: list[Var] = []
     for s in op.statements:
-        if isinstance(s.op, Comprehension) and s.op.reduction == "lse":
+        if _is_one(s):
             largest, total = Var(None, True, shape=s.op.shape), Var(None, True, shape=s.op.shape)
             fixed = fixed_indices(s.op.ranges, s.op.write)
             ranges = tuple(r for r in s.op.ranges if r.index in fixed)

@@ -87,14 +87,6 @@ class MatrixOperation(Primitive):
         return tuple(r.index for r in self.ranges)
 
     @property
-    def onto(self) -> None:
-        return None
-
-    @property
-    def reduction(self) -> str:
-        return "="
-
-    @property
     def singular(self) -> bool:
         return True
 

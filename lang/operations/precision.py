@@ -100,15 +100,10 @@ def placing_constants(program: Program, precision: Precision) -> Iterator[None]:
 def first_without_number(equations: Iterable[Equation], precision: Precision) -> Span | None:
     """The place of the first operation, those inside of tensors too, with a constant that the precision has no number for."""
     from adcli.lang.operations.comprehension import Comprehension  # start-up: only what is refused is asked
-    from adcli.lang.operations.recurrence import Recurrence
     for e in equations:
-        if isinstance(e.op, Recurrence):
-            span = first_without_number(e.op.statements, precision)
-        elif isinstance(e.op, Comprehension):
-            lost = any(isinstance(r.atom, Lit) and is_lost(r.atom.value, precision) for r in e.op.body.results)
-            span = e.span if lost else first_without_number(e.op.body.equations, precision)
-        else:
-            span = None
+        results = e.op.body.results if isinstance(e.op, Comprehension) else ()
+        lost = any(isinstance(r.atom, Lit) and is_lost(r.atom.value, precision) for r in results)
+        span = e.span if lost else first_without_number(e.op.inner(), precision)
         if span is None and any(isinstance(a, Lit) and is_lost(a.value, precision) for a in e.args):
             span = e.span
         if span is not None:

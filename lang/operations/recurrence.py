@@ -58,6 +58,9 @@ class Recurrence(Primitive):
     def kind(self, position: int) -> str:
         return "r"
 
+    def started(self, e: Equation) -> Iterable[tuple[Atom, Var]]:
+        return zip(e.args, e.outs, strict=False)
+
     def inner(self) -> Sequence[Equation]:
         return self.statements
 
@@ -131,6 +134,11 @@ def with_statements(equations: Iterable[Equation]) -> Iterator[Equation]:
             yield from whole_statements(e)
         else:
             yield e
+
+
+def boxed(equations: Iterable[Equation]) -> Iterator[Equation[Boxed]]:
+    """The operations over boxes among equations, those of recurrences as operations over all steps."""
+    return (e for e in with_statements(equations) if isinstance(e.op, Boxed))
 
 
 def at_one_step(op: BoxedOp, step: Index) -> BoxedOp:

@@ -32,7 +32,7 @@ def enter(gate: Gate, e: Equation) -> None:
         _comprehension(gate, e, e.op)
     elif isinstance(e.op, Recurrence):
         _recurrence(gate, e, e.op)
-    elif isinstance(e.op, MatrixOperation):
+    else:
         _matrix(gate, e, e.op)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Shape, Var, shape_of
@@ -17,8 +17,8 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import RESERVED, Names, look, name_table
 from adcli.lang.operations.comprehension import BodySource, Comprehension, Range, Read, Subscript, nested_reads
 from adcli.lang.operations.matrix import Boxed, MatrixOperation, bound_names
-from adcli.lang.operations.recurrence import Recurrence, step_place, whole_statements
-from adcli.lang.printing.read_back import BodyReads, planned, single, started, told
+from adcli.lang.operations.recurrence import Recurrence, boxed, step_place, whole_statements
+from adcli.lang.printing.read_back import BodyReads, planned, single, told
 from adcli.lang.printing.scalar_printer import ScalarWriter, declaration, is_plain, range_text
 from adcli.lang.sizes.all_sizes import in_doubt
 from adcli.lang.sizes.condition_dnf import EVERYWHERE
@@ -80,7 +80,7 @@ class TensorWriter(ScalarWriter):
         super().__init__(program, style)
         self.explained = explained
         self.held = {a for e in program.equations if isinstance(e.op, Boxed | Recurrence) for a in e.args}
-        self.agreed = {pair for op in comprehensions(program.equations) for a in op.agreements
+        self.agreed = {pair for e in boxed(program.equations) for a in e.op.agreements
                        for pair in ((a.left, a.right), (a.right, a.left))}
         self.definition = self.function_name()
         self.shown: dict[str, str] = {}   # results of a function that have to be declared with their shape
@@ -89,7 +89,7 @@ class TensorWriter(ScalarWriter):
         self.names = name_table(program, starts)
         self.histories = planned(program, self.names)
         self.told = told(program, self.names, self.histories)
-        self.extended = {before for e in program.equations for before, _ in started(e)}
+        self.extended = {before for e in program.equations for before, _ in e.op.started(e)}
         self.taken = Names({*NEVER_NAMES, *self.names.values(), *bound_names(program.params)})
 
     def framed(self, body: list[str]) -> tuple[list[str], list[str], list[str]]:
@@ -113,7 +113,7 @@ class TensorWriter(ScalarWriter):
         """Values that are only there for an equation to start from, which are written under the name of what it defines."""
         params, found = {p.var for p in self.program.params}, dict[Var, Var]()
         for e in self.program.equations:
-            for before, out in started(e):
+            for before, out in e.op.started(e):
                 own = sum(a is before for a in e.args)
                 if isinstance(e.op, Recurrence) and before in e.args[len(e.op.histories):]:
                     continue   # under the name of the history its statements would read what they make
@@ -463,15 +463,6 @@ class MatrixText(BoxText):
         return f"{self.op.name}({', '.join([matrix, *right])})"
 
 
-def comprehensions(equations: Iterable[Equation]) -> Iterator[Boxed]:
-    """All comprehensions and operations on matrices, those of loops too."""
-    for e in equations:
-        if isinstance(e.op, Boxed):
-            yield e.op
-        elif isinstance(e.op, Recurrence):
-            yield from comprehensions(e.op.statements)
-
-
 class LoopText:
     """The text of a recurrence: a loop whose statements are those of the recurrence."""
 
@@ -483,7 +474,7 @@ class LoopText:
 
     def lines(self) -> Iterator[str]:
         first = [s.outs[0] for s in whole_statements(self.e)]   # a reader has the histories in the order of their statements
-        for before, out in sorted(started(self.e), key=lambda pair: first.index(pair[1])):
+        for before, out in sorted(self.op.started(self.e), key=lambda pair: first.index(pair[1])):
             if isinstance(before, Var) and self.w.names[before] != self.w.names[out]:
                 yield f"{self.w.names[out]} = {self.w.names[before]}"
             elif isinstance(before, Lit) and (before.value or out in self.w.told):

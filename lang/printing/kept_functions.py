@@ -19,8 +19,7 @@ from dataclasses import dataclass
 from adcli.lang.ir import Equation, Program, Var
 from adcli.lang.ir.affine import text as text_of
 from adcli.lang.ir.names import Names
-from adcli.lang.operations.matrix import Boxed
-from adcli.lang.operations.recurrence import Recurrence
+from adcli.lang.operations.recurrence import boxed
 from adcli.lang.printing.printer import writer_of
 from adcli.lang.printing.scalar_printer import ScalarWriter
 from adcli.lang.syntax.parse import read
@@ -69,7 +68,7 @@ def with_functions(program: Program, text: str, reads_as: Callable[[str, str], b
     """The text of a program, which is `text`, with functions where these make it shorter; `reads_as` tests a text for reading
     back to what is printed like another one."""
     source = program.source
-    if source is None or len([*boxed(program)]) not in range(2, MOST_STATEMENTS):
+    if source is None or len([*boxed(program.equations)]) not in range(2, MOST_STATEMENTS):
         return text
     defs = [s for s in read(source)[0].statements if isinstance(s, Def) and s.value is None]
     if not defs:
@@ -87,15 +86,6 @@ def with_functions(program: Program, text: str, reads_as: Callable[[str, str], b
 
 
 # ---------------------------------------------------------------- lines
-
-def boxed(program: Program) -> Iterator[Equation]:
-    """The statements of a program that are operations on tensors, those in loops too."""
-    for e in program.equations:
-        if isinstance(e.op, Recurrence):
-            yield from e.op.statements
-        elif isinstance(e.op, Boxed):
-            yield e
-
 
 def lines_of(printed: ScalarWriter, tensors: set[str | None], text: str, defs: Sequence[Def]) -> list[KeptLine | None]:
     """The statements of a text in their order; None for those that came from no function, or that no function can have."""

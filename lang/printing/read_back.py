@@ -12,27 +12,18 @@ from itertools import chain
 
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var, shape_of
 from adcli.lang.ir.affine import Affine, Extreme, affine, nested
-from adcli.lang.operations.comprehension import BodySource, Comprehension, Read, Subscript, nested_reads
+from adcli.lang.operations.comprehension import BodySource, Read, Subscript, nested_reads
 from adcli.lang.operations.matrix import Boxed, elements_read
-from adcli.lang.operations.recurrence import Recurrence, step_place, step_places, whole_statements
+from adcli.lang.operations.recurrence import Recurrence, loops, step_place, step_places, whole_statements
 from adcli.lang.sizes.condition_dnf import COMPARISONS, EVERYWHERE, UNKNOWN, EitherWay, Where, compared, under
 from adcli.lang.sizes.histories import Box, Gappy, Interval, WrittenElements, box_of, missing, written_box
 
 
-def started(e: Equation) -> Iterator[tuple[Atom, Var]]:
-    """Start values of an equation, each with its result."""
-    if isinstance(e.op, Recurrence):
-        yield from zip(e.args, e.outs, strict=False)
-    elif isinstance(e.op, Comprehension) and e.op.onto is not None:
-        yield e.args[e.op.onto], e.outs[0]
-
-
-def writes(e: Equation) -> Iterator[tuple[Var, tuple[int, Interval]]]:
+def writes(e: Equation[Recurrence]) -> Iterator[tuple[Var, tuple[int, Interval]]]:
     """The histories that the statements of a loop write, with the subscript that has the step and the elements there."""
-    if isinstance(e.op, Recurrence):
-        for s in whole_statements(e):
-            if (at := step_place(s.op, e.op.step)) is not None:
-                yield s.outs[0], (at[0], (e.op.low + at[1], e.op.high + at[1]))
+    for s in whole_statements(e):
+        if (at := step_place(s.op, e.op.step)) is not None:
+            yield s.outs[0], (at[0], (e.op.low + at[1], e.op.high + at[1]))
 
 
 def single(op: Boxed, place: int) -> Affine | None:
@@ -44,7 +35,7 @@ def single(op: Boxed, place: int) -> Affine | None:
 def planned(program: Program, names: Mapping[Var, str]) -> dict[str, WrittenElements]:
     """All elements along the step that statements write, of the tensors that loops assign, by name."""
     found: dict[str, WrittenElements] = {}
-    for e in program.equations:
+    for e in loops(program.equations):
         for out, (place, interval) in writes(e):
             found[names[out]] = found.get(names[out], WrittenElements(place)).also(place, interval)
     for e in program.equations if found else ():
@@ -61,14 +52,14 @@ def told(program: Program, names: Mapping[Var, str], histories: Mapping[str, Wri
     found: set[Var] = set()
     for e in program.equations if histories else ():
         if isinstance(e.op, Boxed):
-            made = [(e, e.op.onto is None, e.args[e.op.onto] if e.op.onto is not None else Lit(0.0))]
-            place = histories[names[e.outs[0]]].place if names[e.outs[0]] in histories else None
+            (out,), onto = e.outs, e.op.onto
             found |= lacking([e], known, origin)
-            if place is not None:
-                keep(known, origin, e.outs[0], made[0][2], made[0][1], place, [written_box(e.op)])
+            if (history := histories.get(names[out])) is not None:
+                before = Lit(0.0) if onto is None else e.args[onto]
+                keep(known, origin, out, before, onto is None, history.place, [written_box(e.op)])
         elif isinstance(e.op, Recurrence):
             statements = whole_statements(e)
-            for before, out in started(e):
+            for before, out in e.op.started(e):
                 own = [s.op for s in statements if s.outs[0] is out]
                 if all(op.onto is None for op in own):
                     boxes = [written_box(op) for op in own]

@@ -134,7 +134,7 @@ def without_constants_in_steps(e: Equation[Recurrence]) -> Equation:
 
 def constants_apart(s: Equation, op: Recurrence) -> list[Equation]:
     """A statement of a loop, or the sum without its constant factors and their product."""
-    if not isinstance(s.op, Comprehension) or s.op.reduction != "+":
+    if s.op.reduction != "+":
         return [s]
     one, steps, at = at_one_step(s.op, op.step), s.op.ranges[0], affine(op.step)
     parts = SumRewrites(replace(s, op=one), one, {}).without_constants_of_step()
@@ -160,7 +160,7 @@ def ordered(e: Equation, agreed: Substitution) -> Iterator[Equation]:
     while todo:
         first = todo.pop()
         op = first.op
-        parts = SumRewrites(first, op, agreed).rewritten() if isinstance(op, Comprehension) and op.reduction == "+" else None
+        parts = SumRewrites(first, op, agreed).rewritten() if op.reduction == "+" else None
         if parts is None:
             yield first
         else:
@@ -361,10 +361,7 @@ class MarginalSums:
     def read(self, e: Equation) -> Equation:
         """An equation that reads an earlier sum, where there is one that has its terms; else itself."""
         op = e.op
-        if isinstance(op, Recurrence):
-            self.over.update(e.args[:len(op.histories)])
-        if isinstance(op, Comprehension) and op.onto is not None:
-            self.over.add(e.args[op.onto])
+        self.over.update(before for before, _ in op.started(e))
         if not isinstance(op, Comprehension) or op.reduction not in "+=" or not any(calls(x.op) for x in op.body.equations):
             return e
         if any(isinstance(s, Read) for s in op.write):

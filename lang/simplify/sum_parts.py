@@ -319,7 +319,7 @@ def linear(e: Equation[Comprehension], fewest: int, agreed: Substitution) -> Ite
     """A sum over a triangle of at least so many points as a loop and a copy; any other equation as it is. `agreed` are sizes that
     are equal to others."""
     op = e.op
-    found = triangle(op) if isinstance(op, Comprehension) and op.reduction in ("+", "*") and len(op.guards) == 1 else None
+    found = triangle(op) if op.reduction in ("+", "*") and len(op.guards) == 1 else None
     if found is None or _few(found, fewest) or not reads_inside(e, op.sources, agreed):
         yield e
         return

@@ -33,7 +33,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.records import plain_record, value_record
 from adcli.lang.operations.comprehension import ends_of, in_ranges
 from adcli.lang.operations.matrix import Boxed, accesses
-from adcli.lang.operations.recurrence import Recurrence, meetings, with_statements
+from adcli.lang.operations.recurrence import Recurrence, boxed, loops, meetings
 from adcli.lang.sizes.in_bounds import divisors, expressions, magnitude, meeting_sizes
 from adcli.lang.sizes.proofs import proved
 from adcli.lang.sizes.ranges import Access, Domain, ends_in_doubt
@@ -87,7 +87,7 @@ def size_conditions(program: Program) -> SizeConditions:
                 found.positive.append(a.divisor)
                 known.append(a.divisor - 1)
 
-    comprehensions = [(e, e.op) for e in with_statements(program.equations) if isinstance(e.op, Boxed)]
+    boxes = [*boxed(program.equations)]
     for v in (*(p.var for p in program.params), *(out for e in program.equations for out in e.outs)):
         factors = tuple(sorted(v.shape, key=repr))
         if len(factors) > 1 and factors not in seen:
@@ -97,10 +97,11 @@ def size_conditions(program: Program) -> SizeConditions:
         require(Condition(v.shape, f"the extents of {v.name or 'a value'}{shape_text(v.shape)}"))
         for x in v.shape:
             _measure(x, {}, found)
-    for e, op in comprehensions:
-        for x, y, why in equal(e, op):
+    for e in boxes:
+        for x, y, why in equal(e, e.op):
             require(Condition((x - y, y - x), why))
-    for e, op in comprehensions:
+    for e in boxes:
+        op = e.op
         reaches = {r.index: max(_reach(r.low, {}), _reach(r.high, {})) + 1 for r in op.ranges}
         largest: NewSubstitution = {r.index: _absolute(r.low) + _absolute(r.high) for r in op.ranges}
         for x in expressions(op):
@@ -111,9 +112,8 @@ def size_conditions(program: Program) -> SizeConditions:
             what = "remainder" if isinstance(a, Modulo) else "quotient"
             require(Condition((a.divisor - 1,), f"a {what} is by {text(a.divisor)}", some))
         inside(e, op, known, found, require)
-    for e in program.equations:
-        if isinstance(e.op, Recurrence):
-            in_order(program, e, e.op, known, require)
+    for loop in loops(program.equations):
+        in_order(program, loop, loop.op, known, require)
     return found
 
 

@@ -46,7 +46,7 @@ from adcli.lang.ir.affine import (
 from adcli.lang.ir.errors import AdError
 from adcli.lang.operations.comprehension import Range, Read, Subscript, ends_of, in_ranges
 from adcli.lang.operations.matrix import Boxed, accesses
-from adcli.lang.operations.recurrence import Meeting, Recurrence, loops, meetings, whole_statements, with_statements
+from adcli.lang.operations.recurrence import Meeting, Recurrence, boxed, loops, meetings, whole_statements, with_statements
 from adcli.lang.sizes.binding import number, shapes
 from adcli.lang.sizes.proofs import Ends, IndexBox, eliminated, impossible
 
@@ -65,10 +65,9 @@ def prove(program: Program, sizes: Mapping[str, int]) -> None:
         for x in (x for out in e.outs for x in out.shape):
             _prove_positive(divisors(x), e, program, sizes)
     extents = shapes(program, sizes)
-    for e in with_statements(program.equations):
-        if isinstance(e.op, Boxed):
-            _prove_positive((a for a in divisors(*expressions(e.op)) if not a.whole.indices()), e, program, sizes)
-            _prove_equation(program, e, e.op, sizes, extents)
+    for e in boxed(program.equations):
+        _prove_positive((a for a in divisors(*expressions(e.op)) if not a.whole.indices()), e, program, sizes)
+        _prove_equation(program, e, e.op, sizes, extents)
 
 
 def _prove_equation(program: Program, e: Equation, op: Boxed, sizes: Mapping[str, int],
@@ -345,11 +344,10 @@ def _magnitude(a: AffineAtom, of: Callable[[AffineAtom], int]) -> int:
 
 def prove_steps(program: Program, sizes: Mapping[str, int]) -> None:
     """AdError unless in every recurrence all writes to an element come before its first read, and one statement assigns it."""
-    for e in program.equations:
-        if isinstance(e.op, Recurrence):
-            for each in meetings(e):
-                if _meet(each, e.op, sizes):
-                    raise _in_wrong_order(program, each, e.op)
+    for e in loops(program.equations):
+        for each in meetings(e):
+            if _meet(each, e.op, sizes):
+                raise _in_wrong_order(program, each, e.op)
 
 
 def _meet(each: Meeting, op: Recurrence, sizes: Mapping[str, int]) -> bool:

@@ -25,7 +25,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.modes.reverse import duplicate, vjp
 from adcli.lang.operations.activity import with_outputs
 from adcli.lang.operations.comprehension import Comprehension, Read, Subscript
-from adcli.lang.operations.matrix import MatrixOperation
+from adcli.lang.operations.matrix import Boxed, MatrixOperation
 from adcli.lang.operations.recurrence import Recurrence, active_histories, whole_statements
 from adcli.lang.simplify.simplify import simplify
 from adcli.lang.sizes.binding import shapes
@@ -161,9 +161,9 @@ class ElementEdges:
         op = e.op
         if isinstance(op, Recurrence):
             self.loop(e, op)
-        elif isinstance(op, Comprehension | MatrixOperation):
-            if isinstance(op, Comprehension) and op.onto is not None:
-                self.copy(e.outs[0], e.args[op.onto])
+        elif isinstance(op, Boxed):
+            for before, out in op.started(e):
+                self.copy(out, before)
             edges, _ = self.statement(e)
             self.append(edges.to, edges.source)
         else:   # a row of the table; a tensor may be copied
@@ -205,10 +205,9 @@ class ElementEdges:
             order = np.argsort(-step if op.down else step, kind="stable")
             self.append(np.concatenate([x.to for x in found])[order], np.concatenate([x.source for x in found])[order])
 
-    def statement(self, e: Equation) -> tuple[Edges, Known]:
+    def statement(self, e: Equation[Boxed]) -> tuple[Edges, Known]:
         """The edges of a statement, those that write afresh before the others, and the indices at all points of its box."""
         op = e.op
-        assert isinstance(op, Comprehension | MatrixOperation)
         self.require(box_points(op, self.sizes))
         known, count = points(op, self.sizes)
         every = np.arange(count)
