@@ -292,13 +292,9 @@ def directions(spec: str, kind: str, kinds: Mapping[str, int]) -> dict[str, Any]
 
 def constants(task: Task, seeds: Values, kind: str) -> dict[str, float]:
     """Seeds as constants of a program, tensors only where they are zero."""
-    if not task.signature.tensors:
-        return dict(seeds)
-    import numpy as np
-
-    from adcli.input.arrays import is_zero
-    for p in task.signature.seeds:
-        if p.var.shape and not is_zero(seeds[p.name]):
+    for p in (p for p in task.signature.seeds if p.var.shape):
+        from adcli.input.arrays import is_zero  # start-up: only for tensors
+        if not is_zero(seeds[p.name]):
             raise AdError(f"--{kind} {p.seed}: a program cannot have a tensor as a constant",
                           help=f"leave out --{kind}: the program then has the input {p.name}")
-    return {name: float(x) if np.ndim(x) == 0 else 0.0 for name, x in seeds.items()}
+    return {p.name: 0.0 if p.var.shape else float(seeds[p.name]) for p in task.signature.seeds}

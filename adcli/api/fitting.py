@@ -124,7 +124,7 @@ def fit(program: Program, kept: Tasks, request: FitRequest) -> OptimizeResult:
         kept[key] = task_of(program, "jacobian", list(begins))
     fit = planned(task := kept[key], begins, o, request.jobs, cost)
     declared, begins = begins, dict(fit.begins)
-    found = answered(fit, task, request, absolute)
+    found = answered(fit, request, absolute)
     said = [*notes(fit, task, found), *not_smooth(fit, task, found)]
     result = OptimizeResult(**members(found, begins, "\n".join(said) or "converged"))
     if request.interval is not None:
@@ -141,13 +141,13 @@ def fit(program: Program, kept: Tasks, request: FitRequest) -> OptimizeResult:
     return result
 
 
-def answered(fit: Fit, task: Task, request: FitRequest, absolute: bool) -> Fitted:
+def answered(fit: Fit, request: FitRequest, absolute: bool) -> Fitted:
     """The fit. AdError where the start has no residuals."""
     try:
         return fit.made(Loss(request.loss, request.f_scale), absolute, request.evaluations, request.uncertainties)
     except NotFinite as fault:
         error = AdError(not_finite_at(fit, fault.at))
-        for text in explained(fit, task, fault.at):
+        for text in explained(fit, fault.at):
             error.add_note(text)
         raise error from None
 

@@ -94,7 +94,8 @@ class BatchFunction:
         return [len(shape_of(r.atom)) for r in self.function.program.results]
 
     @cached_property
-    def _tensors(self) -> bool:
+    def tensors(self) -> bool:
+        """Presence of tensors: batches go row by row then."""
         return has_tensors(self.function.program)
 
     @cached_property
@@ -196,7 +197,7 @@ class BatchFunction:
         """AdError for the first bad row; `instead` says what may be done with such rows."""
         row = min(int(places[0]) for places, _ in faults)
         reason = next(reason for places, reason in faults if places[0] == row)
-        null = "missing='nan' takes null for NaN, " if reason.endswith("is null") and not self._tensors else ""
+        null = "missing='nan' takes null for NaN, " if reason.endswith("is null") and not self.tensors else ""
         raise AdError(f"row {first + row} of the {called}, counted from 0: {reason}", help=null + instead)
 
     # ------------------------------------------------------------ values
@@ -205,7 +206,7 @@ class BatchFunction:
         """The columns of the results, null in bad rows, and these."""
         columns, faults = self.columns(batch)
         rows = batch.num_rows
-        values: Any = self.row_by_row(columns, rows, faults) if self._tensors else self._at_once(columns, rows)
+        values: Any = self.row_by_row(columns, rows, faults) if self.tensors else self._at_once(columns, rows)
         bad = marked(faults, rows) if faults else None
         made = [column_of(x, dimensions, bad) for x, dimensions in zip(values, self._ranks, strict=True)]
         if self.status is not None:

@@ -22,7 +22,7 @@ from pyarrow import types
 from adcli.batches.arrow_columns import doubles, list_column, list_type, memory, rank, without
 from adcli.batches.batch_function import BatchFunction, Faults, marked
 from adcli.codegen.machine.cache import own_content
-from adcli.lang.ir import LEVELS, Program, Values, has_tensors, shape_of
+from adcli.lang.ir import LEVELS, Program, Values, shape_of
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.names import Names, composed, repeated
 from adcli.lang.printing.printer import print_program
@@ -80,7 +80,7 @@ class BatchSums:
     def _ranks(self) -> dict[str, int]:
         """The dimensions of every sum by its name, the sum of the weights first."""
         program = self.results.function.program
-        if not has_tensors(program):
+        if not self.results.tensors:
             return {q.name: 0 for q in self._summed}
         weights = {self._names[1]: 0} if self._names[1] else {}
         return {**weights, **{r.name: len(shape_of(r.atom)) for r in program.results[:-1]}}
@@ -187,7 +187,7 @@ class BatchSums:
             return Sums()
         keys, numbers = grouped([batch.column(self._place(batch.schema, f.name, "group_by")) for f in groups], batch.num_rows)
         program = self.results.function.program
-        if has_tensors(program):
+        if self.results.tensors:
             return self._of_tensors(batch, groups, at, given, [keys[i] for i in numbers.tolist()], weights)
         signature = Signature(program.params, (), (), ())
         work = SumWork(self.results.function.kernel(), signature, self._constants(given), self._summed)
@@ -387,6 +387,6 @@ def batch_sums(results: BatchFunction, group_by: Sequence[str] | None, weights: 
     made = BatchSums(results, groups, weights, gauss_newton, status, {what: digest(text) for what, text in origin.items()})
     if (twice := repeated(made.group_by)) is not None:
         raise AdError(f"group_by names '{twice}' twice")
-    if gauss_newton and (has_tensors(program) or not any(len(r.wrt) == 1 for r in program.results)):
+    if gauss_newton and (results.tensors or not any(len(r.wrt) == 1 for r in program.results)):
         raise AdError("gauss_newton needs outputs and their first derivatives, which are numbers", help="f.grad().arrow_sum(…)")
     return made

@@ -209,7 +209,7 @@ def answered(asked: PosedFit, options: FitOptions) -> Fitted | None:
     try:
         return asked.fit.made(Loss(options.loss, options.f_scale), asked.absolute, options.evaluations, names)
     except NotFinite as fault:
-        told = explained(asked.fit, asked.task, fault.at)
+        told = explained(asked.fit, fault.at)
         say("\n".join([f"adcli: error: {not_finite_at(asked.fit, fault.at)}", *told]))
         return None
 

@@ -18,6 +18,7 @@ from adcli.lang.ir.errors import AdError, plural
 from adcli.numerics.least_squares import End, Residuals, Start, inverse_root, minimised, of_length_one
 from adcli.numerics.linear import MOST_DENSE, Normal, Vector, column_lengths, times
 from adcli.numerics.losses import Loss, Matrix
+from adcli.output.layout import Row
 from adcli.solvers.scalar_function import vector_function
 
 if TYPE_CHECKING:
@@ -195,6 +196,15 @@ class RowModel:
         own = {name: float(c[row]) for name, c in self.program.columns.items()}
         return {**own, **{n: float(b[i[row] if np.ndim(i) else i]) for n, i in self.of.items()}}
 
+    def explained(self, b: Array, row: int) -> list[str]:
+        """Explanation of numbers in a row that are not finite."""
+        from adcli.solvers.explain_failure import not_finite
+        return not_finite(self.task.primal, self.names, self.point(b, row))
+
+    def by_output(self, x: Array) -> Array:
+        """Numbers of all rows, those of each output together."""
+        return x.reshape(len(self.outputs), self.rows)
+
     def levels(self, b: Array) -> Array:
         """The status of every row."""
         return self.program([b[i] for i in self.of.values()])[-1]
@@ -249,6 +259,19 @@ class TensorModel:
         if isinstance(first.jac(b), np.ndarray):
             return []
         return [first, *(first.elsewhere(self.whole(b, k)) for k in range(1, len(self.points)))]
+
+    def explained(self, b: Array, row: int) -> list[str]:
+        """Explanation of numbers in a row that are not finite."""
+        from adcli.answers.diagnose import note
+        from adcli.answers.reporter import not_finite
+        values, matrices, level = self.results(b, row)
+        bad = [*not_finite(self.task.signature.outputs, values)]
+        bad = bad or [*not_finite([c.name for c in self.task.signature.derived], [*matrices.values()])]
+        return [*bad, *([str(note(self.task, Row(self.point(b, row), [], level)))] if level > 0 else [])]
+
+    def by_output(self, x: Array) -> Array:
+        """Numbers of all rows, those of each output together."""
+        return x.reshape(len(self.points), -1).T
 
     def levels(self, b: Array) -> Array:
         """The status of every row."""

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adcli.fit.fit import Fit, Fitted
-from adcli.lang.ir import Program, Values, has_tensors, shape_of
+from adcli.lang.ir import Program, Values, shape_of
 from adcli.lang.ir.errors import AdError
 from adcli.numerics.least_squares import NotFinite, Start, inverse_root, minimised, of_length_one, polished
 from adcli.numerics.linear import Normal, Vector, column_lengths
@@ -74,9 +74,8 @@ def predictions(fit: Fit, found: Fitted, inputs: Values, scatters: Sequence[Any]
                 for v, s in zip(fit.model.task.signature.outputs, scatters, strict=True)]
     model = fit.model.elsewhere(inputs, rows, places)
     values, jacobian = model(found.values)
-    m, tensors = len(scatters), has_tensors(model.task.primal)
     error, k = standard_errors(found, jacobian), factor_of(found, coverage)
-    means, errors = (x.reshape(rows, m).T if tensors else x.reshape(m, rows) for x in (values, error))
+    means, errors = map(model.by_output, (values, error))
     unit = 1.0 if found.absolute else found.residual_sd
     outputs = model.task.signature.outputs
     return [Prediction(v, mean, u, k * u, None if scatter is None else k * np.hypot(u, unit * np.asarray(scatter, float)))

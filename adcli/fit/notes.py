@@ -58,20 +58,12 @@ def only_loss(fit: Fit, b: np.ndarray) -> bool:
     return fit.objective is not None and bool(np.isfinite(found.values).all() and np.isfinite(entries(found.jacobian)).all())
 
 
-def explained(fit: Fit, task: Task, b: np.ndarray) -> list[str]:
+def explained(fit: Fit, b: np.ndarray) -> list[str]:
     """Explanation of numbers that are not finite."""
     if only_loss(fit, b):
         return []
-    row = worst_row(fit, b)
-    at = point(fit, b, row)
-    if not has_tensors(task.primal):
-        return explain_failure.not_finite(task.primal, fit.model.names, at)
-    from adcli.answers.diagnose import note
-    from adcli.answers.reporter import not_finite
-    values, matrices, level = fit.model.results(b, row)
-    bad = [*not_finite(task.signature.outputs, values)]
-    bad = bad or [*not_finite([c.name for c in task.signature.derived], [*matrices.values()])]
-    return [*bad, *([str(note(task, Row(at, [], level)))] if level > 0 else [])]
+    found: list[str] = fit.model.explained(b, worst_row(fit, b))
+    return found
 
 
 def notes(fit: Fit, task: Task, found: Fitted) -> Iterator[str]:
@@ -98,13 +90,13 @@ def notes(fit: Fit, task: Task, found: Fitted) -> Iterator[str]:
         b = found.stopped_at if found.stopped_at is not None else beyond(fit, found)
         if b is not None:
             yield f"note: {not_finite_at(fit, b)}"
-            yield from explained(fit, task, b)
+            yield from explained(fit, b)
 
 
 def no_influence(fit: Fit, task: Task, b: np.ndarray, names: Collection[str]) -> Sequence[str]:
     """Explanation by `why` that holds for parameters without influence in most rows: it is asked in some of them, as a row may
     have a reason of its own."""
-    if fit.places is None or has_tensors(task.primal):
+    if fit.places is None:
         return []
     count = len(fit.places.rows)
     told: dict[Sequence[object], list[tuple[int, list[str]]]] = {}

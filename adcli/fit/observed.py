@@ -159,17 +159,17 @@ def weights_of(text: str | None, columns: Values, rows: int) -> Any:
 def compared_columns(program: Program, wanted: Sequence[Comparison], options: FitOptions) -> list[Param]:
     """The columns of a table that something is compared with, or weighted by. AdError where one is no column."""
     shapes = {r.name: shape_of(r.atom) for r in program.results}
-    found: dict[str, Param] = {}
+    found, tensors = dict[str, Param](), has_tensors(program)
     for t in wanted:
         for x in (t.observed, t.sigma):
             if isinstance(x, np.ndarray) and not shapes[t.output]:
                 raise AdError(f"'{t.output}' is a number, which is compared with a column or a number",
                               help=f"write --y {t.output}=y, for a column y of the table")
-            if isinstance(x, str) and not (x.startswith("@") and has_tensors(program)):
+            if isinstance(x, str) and not (x.startswith("@") and tensors):
                 found[x] = Param(Var(x, shape=shapes[t.output]), x)
     if (w := options.weights) and is_expression(w):
         found |= {p.name: p for p in expression(w, "--weights").params if p.name not in found}
-    elif w and not (w.startswith("@") and has_tensors(program)):
+    elif w and not (w.startswith("@") and tensors):
         found.setdefault(w, Param(Var(w), w))
     return list(found.values())
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from adcli.answers.evaluation import rounded_point, seeded
 from adcli.answers.reporter import ROUGH, Reporter
-from adcli.codegen.documents.notation import Latex, Notation, Unicode
+from adcli.codegen.documents.notation import Label, Latex, Notation, Unicode
 from adcli.codegen.rows.native_arithmetic import native_arithmetic
 from adcli.input.settings import Options
 from adcli.lang.analyse.trace import traced
 from adcli.lang.evaluate import evaluate
-from adcli.lang.ir import LEVELS, Program, has_tensors
+from adcli.lang.ir import LEVELS, Program, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import name_table
 from adcli.lang.operations.precision import PRECISIONS
@@ -72,7 +72,7 @@ class Tables:
         self.element = options.element
         self.reporters = [Reporter(t, options, heard=heard) for t in tasks]
         self.primal = tasks[0].primal if tasks[0].request.of is None else prune(tasks[0].primal)
-        self.names = {} if has_tensors(self.primal) else labels(self.primal, options.naming == "program")
+        self.own, self.names = options.naming == "program", dict[Var, Label]()
         self.given = [rounded_point(t.seeds, self.precision) for t in tasks]
         self.seeds: dict[str, dict[str, Any]] = {
             t.verb.seed: {p.seed or "": seeds[p.name] for p in t.signature.seeds}
@@ -91,6 +91,7 @@ class Tables:
             return
         if self.element is not None:
             raise AdError("⟦--element⟧ needs a program with tensors; this one is of numbers", help="leave out ⟦--element⟧")
+        self.names = labels(self.primal, self.own)
         programs, notation, wrt = [with_level(t) for t in self.tasks], self.notation(), self.tasks[0].derivation.wrt
         for point in at:
             trace = traced(self.primal, point, wrt, self.seeds.get("tangent"), self.seeds.get("cotangent"),

@@ -159,7 +159,8 @@ def command(options: BenchOptions) -> int:
 def figures_of(options: BenchOptions) -> tuple[dict[str, Any], Callable[[dict[str, Any], int | None], str]]:
     """The figures, and what writes them as text."""
     program = parse_source(options.source)
-    if options.size and not has_tensors(program):
+    numbers = not has_tensors(program)
+    if options.size and numbers:
         raise AdError(f"--size {options.size}: a program of numbers has no sizes", help="give --rows")
     if options.size and options.at:
         raise AdError(f"--size {options.size}: the point of --at has its sizes", help="give one of the two")
@@ -167,7 +168,7 @@ def figures_of(options: BenchOptions) -> tuple[dict[str, Any], Callable[[dict[st
                       "give one number for each input: --at x=2,y=5") if options.at else {}
     asked = Timing(options.source, options.inputs, options.outputs, options.seconds, point, options.precision or "double",
                    options.fast_math)
-    if not has_tensors(program):
+    if numbers:
         return measured(asked, options.rows), report
     return tensors_measured(asked, program, sizes(options.size or "")), tensor_report
 

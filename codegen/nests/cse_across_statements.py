@@ -408,9 +408,7 @@ def staged(program: Program, known: Collection[str]) -> tuple[Program, Program]:
 
 def sizes_of(e: Equation) -> set[str]:
     """The sizes that an operation asks for, but for those of what it reads; a loop's are never known."""
-    if not e.op.tensors:
-        return set()
     if not isinstance(e.op, Boxed):
-        return {""}
+        return {"" for _ in e.op.inner()}
     ends = [x for r in e.op.ranges for x in (r.low, r.high)]
     return {a for x in (*ends, *e.op.guards, *e.op.shape) for a in atoms(x) if isinstance(a, str)}

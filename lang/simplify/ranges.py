@@ -116,9 +116,9 @@ class Ranges:
         self.found: dict[Atom, ValueRange] = {}
 
     def maker(self, a: Atom) -> Equation | None:
-        """The equation that makes a value."""
+        """The row of the table that makes a value."""
         for e in self.equations[self.read:]:
-            self.made.update(dict.fromkeys(e.outs, e))
+            self.made.update({} if e.op.tensors else dict.fromkeys(e.outs, e))
         self.read = len(self.equations)
         return self.made.get(a)
 
@@ -128,19 +128,19 @@ class Ranges:
         while waiting:
             last = waiting[-1]
             e = None if isinstance(last, Lit) else self.maker(last)
-            unknown = [x for x in e.args if x not in self.found] if e is not None and not e.op.tensors else []
+            unknown = [x for x in e.args if x not in self.found] if e is not None else []
             if unknown and last not in self.found:
                 waiting += unknown
                 continue
             waiting.pop()
-            self.found.setdefault(last, of_literal(last) if isinstance(last, Lit) else ANYTHING if e is None or e.op.tensors
+            self.found.setdefault(last, of_literal(last) if isinstance(last, Lit) else ANYTHING if e is None
                                   else of_result(e, [self.found[x] for x in e.args]))
         return self.found[a]
 
     def under(self, a: Atom, context: Iterable[tuple[Atom, bool]]) -> ValueRange:
         """The range of a value where conditions have the truth that they have in a context, by what it is computed from too."""
         e = self.maker(a)
-        if not context or e is None or e.op.tensors:
+        if not context or e is None:
             return self.limited(a, self.of(a), context)
         return self.limited(a, of_result(e, [self.limited(x, self.of(x), context) for x in e.args]), context)
 
