@@ -243,7 +243,7 @@ class Loops(BoxLoops):
 
     def scattered(self) -> None:
         """The whole result first, then every point in turn."""
-        onto = None if self.op.onto is None else self.e.args[self.op.onto]
+        onto = self.op.start(self.e)
         there = isinstance(onto, Var) and self.f.values[onto] == self.f.values[self.out]
         if not there and not self.stays:
             element = self.language.element

@@ -178,7 +178,7 @@ class StatementText:
         op, (out,) = self.op, self.e.outs
         self.w.shown.append(self.w.text.names[out])
         value = self.matrix(op) if isinstance(op, MatrixOperation) else self.reduced(op)
-        onto = None if op.onto is None else self.e.args[op.onto]
+        onto = op.start(self.e)
         sign = "="
         if onto is not None and op.reduction in ADDED:
             sign = ADDED[op.reduction]

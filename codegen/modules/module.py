@@ -429,7 +429,7 @@ def of_joint(name: str, joint: JointLoop) -> str:
 
 def starts_there(env: Environment, e: Equation, op: Comprehension) -> bool:
     """True if the result lies where what it starts from does."""
-    start = None if op.onto is None else e.args[op.onto]
+    start = op.start(e)
     return isinstance(start, Var) and start in env.tensors and env.tensors[start] == env.tensors[e.outs[0]]
 
 

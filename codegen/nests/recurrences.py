@@ -142,7 +142,7 @@ def unfilled(program: Program) -> set[Var]:
                 before = made.get(a) if isinstance(a, Var) else None
                 while before is not None and (step := history_elements(e).boundary(k, before)) is not None:
                     (first,), steps = before.outs, [*steps, step]
-                    onto = None if before.op.onto is None else before.args[before.op.onto]
+                    onto = before.op.start(before)
                     if onto is None and history_elements(e).written_wholly(k, steps):
                         found.add(first)
                     before = made.get(onto) if isinstance(onto, Var) else None
@@ -409,7 +409,7 @@ def starts(program: Program, e: Equation[Recurrence], k: int, count: int) -> lis
         if distance is None or not 0 < (distance if op.down else -distance) < count:
             return None
         found.append(a)
-        a = None if x.op.onto is None else x.args[x.op.onto]
+        a = x.op.start(x)
     return found
 
 

@@ -399,7 +399,7 @@ class _Group:
                 and step.reads.isdisjoint(self.sums)):
             return None
         e, op = step.equations[0], _comprehension(step)
-        if op.guards or (op.onto is not None and isinstance(a := e.args[op.onto], Var) and self.home(a) in self.touched.writes):
+        if op.guards or (isinstance(a := op.start(e), Var) and self.home(a) in self.touched.writes):
             return None
         found = list(_reads(step, self.home))
         if not all(isinstance(x, Affine) for _, subscripts in found for x in subscripts):

@@ -196,8 +196,7 @@ class _Places:
             offset = None if s is None or i is None else step_offset(s, i)
             fixed = isinstance(s, Affine) and offset is None and not indices(s)
             yield StepAccess(a, offset, s if fixed and isinstance(s, Affine) else None, n == 0, place or 0)
-        onto = e.op.onto
-        if onto is not None and isinstance(start := e.args[onto], Var) and self.home(start) is not self.home(e.outs[0]) \
+        if isinstance(start := e.op.start(e), Var) and self.home(start) is not self.home(e.outs[0]) \
                 and start not in self.given:
             yield StepAccess(self.home(start))
 

@@ -90,7 +90,7 @@ class ArrayNest(ArrayBox, Loops):
 
     def written(self) -> None:
         op = self.op
-        onto = None if op.onto is None else self.e.args[op.onto]
+        onto = op.start(self.e)
         there = self.stays or (isinstance(onto, Var) and self.f.values[onto] == self.f.values[self.out])
         named = [i for i in op.indices if any(i in atoms(s) for s in op.write if isinstance(s, Affine))]
         plain = not op.guards and all(isinstance(s, Affine) for s in op.write) and fixed_indices(op.ranges, op.write) >= {*named}
@@ -178,7 +178,7 @@ class ArrayNest(ArrayBox, Loops):
     def started(self, there: bool) -> None:
         """The whole result with what its elements start from."""
         if not there:
-            onto = None if self.op.onto is None else self.e.args[self.op.onto]
+            onto = self.op.start(self.e)
             shape = shape_text(self.whole, self.op.shape)
             made = f"{self.f.values[onto]}.copy()" if isinstance(onto, Var) else f"np.full({shape}, {self.start()[0]})"
             self.say(f"{self.f.values[self.out]} = {made}")

@@ -13,7 +13,7 @@ from dataclasses import field, replace
 
 from adcli.lang.derive.cost import operations
 from adcli.lang.derive.sweep_plans import Entries, SweepPlan, carried_out, cheapest, needed_for, plans, priced
-from adcli.lang.ir import MODES, Atom, Lit, Program, Result, has_tensors, shape_of
+from adcli.lang.ir import MODES, Atom, Lit, Program, Result, shape_of
 from adcli.lang.ir.affine import shape_text
 from adcli.lang.ir.errors import AdError, nearest, plural
 from adcli.lang.ir.names import ALONG, Names, tensor_of
@@ -229,7 +229,7 @@ def step(d: UnderWay, needed: Program, entries: Entries, wanted: Iterable[tuple[
     if d.steps:   # what a first order takes that needs no counting is in proportion to the text
         taken = priced(needed, taken)
     before, known = operations(d.program), len(d.program.results)
-    count = before + (written_sweeps(needed, taken) if has_tensors(needed) else taken.cost)
+    count = before + (written_sweeps(needed, taken) if entries.dense else taken.cost)
     if count > d.most:
         raise too_much("these derivatives take", count, "operations",
                        "ask for a lower order, or choose inputs with ⟦--wrt⟧ and outputs with ⟦--of⟧", d.most)

@@ -181,8 +181,8 @@ def statement_of(e: Equation, active: set[Atom], made: Mapping[Atom, Equation]) 
     if op.reduction not in ("=", "+") or may_meet(op):
         raise NoStatements("several points write one element", e.span)
     found = Statement(e.outs[0], op.ranges, op.guards, tuple([element(s, e) for s in op.write]), span=e.span)
-    if op.onto is not None and e.args[op.onto] in active:
-        found.start, found.assigned = e.args[op.onto], op.reduction == "="
+    if (start := op.start(e)) in active:
+        found.start, found.assigned = start, op.reduction == "="
     params = [Param(p.var, f"x{k}") for k, p in enumerate(op.body.params)]
     places = {p.name: element(s, e) for p, s in zip(params, op.sources, strict=True)}
     own = {p.name: p.var for p in params if isinstance(s := places[p.name], ElementAt) and s.atom in active}

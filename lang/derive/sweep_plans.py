@@ -64,12 +64,13 @@ class Entries:
     columns: tuple[str, ...]
     pattern: Pattern
     symmetric: bool = False
+    dense: bool = False
 
     @classmethod
     def of(cls, program: Program, rows: Sequence[str], columns: Sequence[str], is_symmetric: bool = False) -> Entries:
         dense = has_tensors(program)
         pattern = (tuple(range(len(columns))),) * len(rows) if dense else jacobian_pattern(program, columns, rows)
-        return cls(tuple(rows), tuple(columns), symmetric(pattern) if is_symmetric else pattern, is_symmetric)
+        return cls(tuple(rows), tuple(columns), symmetric(pattern) if is_symmetric else pattern, is_symmetric, dense)
 
     def positions(self) -> list[tuple[int, int]]:
         """The entries that are wanted and not zero by construction, as row and column numbers."""
@@ -80,7 +81,7 @@ class Entries:
 
 def plans(program: Program, entries: Entries) -> list[SweepPlan]:
     """The ways to compute the entries: forward, reverse, and both where that takes fewer sweeps."""
-    if has_tensors(program):
+    if entries.dense:
         return tensor_plans(program, entries)
     return symmetric_plans(entries) if entries.symmetric else one_sided_plans(entries)
 

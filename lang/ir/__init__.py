@@ -160,9 +160,14 @@ class Primitive:
         """How values of several points are combined."""
         return "="
 
+    def start(self, e: Equation) -> Atom | None:
+        """The value that the result starts from, if there is one."""
+        return None if self.onto is None else e.args[self.onto]
+
     def started(self, e: Equation) -> Iterable[tuple[Atom, Var]]:
         """The values that results start from, each with its result."""
-        return () if self.onto is None else [(e.args[self.onto], e.outs[0])]
+        before = self.start(e)
+        return () if before is None else [(before, e.outs[0])]
 
     def inner(self) -> Sequence[Equation]:
         """The equations inside of an operation on tensors: of a body, or statements."""

@@ -271,8 +271,9 @@ class Directions:
         if len(lines) == 1 and op.onto is None and (kept := self.kept(old, op, *lines[0], len(extents))):
             self.single[old] = kept
             return
-        before = None if op.onto is None else self.tiled(e.args[op.onto], extents, op.shape) \
-            if e.args[op.onto] not in self.extents else self.all_of(e.args[op.onto])
+        before = op.start(e)
+        if before is not None:
+            before = self.all_of(before) if before in self.extents else self.tiled(before, extents, op.shape)
         for line, args in lines:
             if before is None:
                 line = replace(line, reduction="=" if all_fixed(line.ranges, line.write) else "+")

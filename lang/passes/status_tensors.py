@@ -322,7 +322,7 @@ class Inside:
 
     def operands(self) -> Iterator[tuple[Var, Liveness]]:
         """The operands of the comprehension, each with when it reaches a result through it."""
-        if self.op.onto is not None and isinstance(start := self.e.args[self.op.onto], Var):
+        if isinstance(start := self.op.start(self.e), Var):
             yield start, self.started()
         for k, s in self.op.reads():
             atom, use = self.e.args[s.arg], self.uses.get(self.op.body.params[k].var)

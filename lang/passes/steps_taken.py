@@ -140,7 +140,7 @@ def _entered(program: Program, start: Atom, d: int, last: Affine) -> list[Var] |
                                               or _whole_range(x.op, d) is not None):
             return None
         found.append(a)
-        a = None if x.op.onto is None else x.args[x.op.onto]
+        a = x.op.start(x)
     return found
 
 
@@ -157,7 +157,7 @@ def _reads_elements(x: Equation, places: Mapping[Var, int]) -> bool:
     if loop and any(a in places for a in x.args[:len(x.outs)]):
         return False
     for s in whole_statements(x) if loop else [x]:
-        if not isinstance(s.op, Boxed) or (s.op.onto is not None and s.args[s.op.onto] in places):
+        if not isinstance(s.op, Boxed) or s.op.start(s) in places:
             return False
         for a, subscripts in elements_read(s, s.op):
             if isinstance(a, Var) and a in places:

@@ -217,9 +217,7 @@ class BoxText:
 
     def starts_from(self) -> Atom | None:
         """Start value that the statement has to name."""
-        if self.op.onto is None or self.e.outs[0] in self.w.continued:
-            return None
-        return self.e.args[self.op.onto]
+        return None if self.e.outs[0] in self.w.continued else self.op.start(self.e)
 
     def as_read(self, body: str) -> bool:
         """Give the indices that are not on the left their places: a reader meets them in the body, and then in values of `where`.

@@ -52,11 +52,11 @@ def told(program: Program, names: Mapping[Var, str], histories: Mapping[str, Wri
     found: set[Var] = set()
     for e in program.equations if histories else ():
         if isinstance(e.op, Boxed):
-            (out,), onto = e.outs, e.op.onto
+            (out,) = e.outs
             found |= lacking([e], known, origin)
             if (history := histories.get(names[out])) is not None:
-                before = Lit(0.0) if onto is None else e.args[onto]
-                keep(known, origin, out, before, onto is None, history.place, [written_box(e.op)])
+                before = e.op.start(e)
+                keep(known, origin, out, before or Lit(0.0), before is None, history.place, [written_box(e.op)])
         elif isinstance(e.op, Recurrence):
             statements = whole_statements(e)
             for before, out in e.op.started(e):

@@ -137,8 +137,7 @@ def equal(e: Equation, op: Boxed) -> Iterator[tuple[Affine, Affine, str]]:
     """Pairs of extents that must be the same, with why."""
     for a in op.agreements:
         yield a.left, a.right, f"{text(a.left)} and {text(a.right)} are one extent"
-    if op.onto is not None:
-        before = e.args[op.onto]
+    if (before := op.start(e)) is not None:
         for x, y in zip(shape_of(before), op.shape, strict=True):
             yield x, y, f"{text(x)} and {text(y)} are one extent"
 

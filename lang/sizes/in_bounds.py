@@ -76,9 +76,9 @@ def _prove_equation(program: Program, e: Equation, op: Boxed, sizes: Mapping[str
         left, right = number(a.left, sizes), number(a.right, sizes)
         if left != right:
             raise AdError(a.message % (left, right), a.span or e.span, None, program.source)
-    if op.onto is not None and _extent_of(e.args[op.onto], extents) != extents[e.outs[0]]:
-        raise AdError(f"'{e.outs[0].name}' has shape {extents[e.outs[0]]} here, and what it starts from "
-                      f"{_extent_of(e.args[op.onto], extents)}", e.span, None, program.source)
+    if (before := op.start(e)) is not None and (shape := _extent_of(before, extents)) != extents[e.outs[0]]:
+        raise AdError(f"'{e.outs[0].name}' has shape {extents[e.outs[0]]} here, and what it starts from {shape}", e.span, None,
+                      program.source)
     require_words(program, e, op, sizes, extents)
     box = _box(op, sizes)
     if any(last < first for first, last in box.values()):
