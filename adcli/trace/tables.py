@@ -36,7 +36,7 @@ from adcli.lang.analyse.trace import (
     TracedTerm,
 )
 from adcli.lang.ir import LEVELS, Atom, Lit, Program, Result, Var
-from adcli.lang.ir.errors import AdError, Span, nearest
+from adcli.lang.ir.errors import AdError, Source, Span, nearest
 from adcli.lang.ir.names import name_table
 from adcli.lang.tree.notation import ATOM, Piece
 from adcli.output.typeset import booktabs, markdown_table
@@ -363,16 +363,12 @@ class TraceObject:
 
     def lines(self, line: TracedLine) -> list[dict[str, object]]:
         e = line.equation
-        place = self.place(e.span)
+        place = place_of(self.trace.program.source, e.span)
         return [{"name": self.name(out), **place, "op": e.op.spelled or e.op.name, "operands": [self.name(a) for a in e.args],
                  "formula": self.writer.primal(line, out).formula, **self.numbers(out),
                  **({"terms": [self.term(t) for t in line.terms]} if line.terms else {}),
                  **({"steps": [self.step(s) for s in line.steps]} if line.steps and i == 0 else {})}
                 for i, out in enumerate(e.outs)]
-
-    def place(self, span: Span | None) -> dict[str, object]:
-        source = self.trace.program.source
-        return {"line": source.where(span)[1], "span": list(source.shown(span)[1])} if source and span else {}
 
     def numbers(self, atom: Atom) -> dict[str, object]:
         """The value of an atom, and what derivatives it has."""
@@ -395,6 +391,11 @@ class TraceObject:
 
     def number(self, x: Any) -> object:
         return x if isinstance(x, bool) else self.written(x)
+
+
+def place_of(source: Source | None, span: Span | None) -> dict[str, object]:
+    """The place in a text of what a record is about, as far as it is known."""
+    return {"line": source.where(span)[1], "span": list(source.shown(span)[1])} if source and span else {}
 
 
 # ---------------------------------------------------------------- labels

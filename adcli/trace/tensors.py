@@ -28,7 +28,7 @@ from adcli.lang.operations.recurrence import loops
 from adcli.lang.passes.status import activity, with_status
 from adcli.output.tensors import FIRST, abridged, extremes, nested_lines, norm
 from adcli.task.native import native
-from adcli.trace.tables import FORWARD, NOTHING, PRIMAL, REVERSE, Cell, TraceRow, TraceTable, element_labels, no_element
+from adcli.trace.tables import FORWARD, NOTHING, PRIMAL, REVERSE, Cell, TraceRow, TraceTable, element_labels, no_element, place_of
 
 Seeds = Mapping[str, Mapping[str, Any]]
 """Tangents of inputs and cotangents of outputs by name, each an array or a number for all elements."""
@@ -202,8 +202,7 @@ class StatementRows:
                 "lines": rows(self.values), "outputs": rows(self.outputs), "status": status}
 
     def one(self, name: str, atom: Atom, kinds: list[str], written: Any) -> dict[str, Any]:
-        source, span = self.found.program.source, self.spans.get(atom) if isinstance(atom, Var) else None
-        place = {"line": source.where(span)[1], "span": list(source.shown(span)[1])} if source and span else {}
+        place = place_of(self.found.program.source, self.spans.get(atom) if isinstance(atom, Var) else None)
         found = {kind: x for kind in kinds if (x := self.found.numbers(atom, kind)) is not None}
         shape = found[VALUE].shape
         extent = {"shape": list(shape), "norm": written(np.asarray(norm(found[VALUE])))} if shape else {}

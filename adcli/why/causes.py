@@ -93,7 +93,7 @@ class Words:
         if e is None:
             return self.without_operation(cause)
         if isinstance(e.op, NoValue):
-            return self.inside(e) + self.undefined_matrix(e.op, cause, e)
+            return self.inside(e) + self.undefined_matrix(e.op, e)
         if cause.position is None:
             said = {"operation": described(e, ""), "at": self.at(e), "result": self.shown(self.explainer.values[e.outs[0]])}
             form = "form" if cause.kind in FORMS else "result"
@@ -109,7 +109,7 @@ class Words:
             return f"it does not depend on {cause.name}"
         return SENTENCES[cause.kind].format(name=cause.name, value=self.shown(cause.partial))
 
-    def undefined_matrix(self, op: NoValue, cause: Cause, e: Equation) -> str:
+    def undefined_matrix(self, op: NoValue, e: Equation) -> str:
         """Sentence about the pivot or element for which an operation on matrices has no value."""
         result, blamed = self.shown(self.explainer.values[e.outs[0]]), self.shown(self.explainer.number(e.args[0]))
         operation = self.written(e).rpartition(" = ")[2]

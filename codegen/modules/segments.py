@@ -273,7 +273,7 @@ class _Planner(_Runs):
                 self.slide(sweep, v, j, turn == 0)
             self.restore(n, j, turn)
             for v in mine:
-                self.refresh(n, sweep, v, j, turn == 0)
+                self.refresh(n, sweep, v, j)
             self.keep(n, j, turn)
             for k in self.runs[n]:
                 self.run(n, k, j, turn == 0, done)
@@ -344,7 +344,7 @@ class _Planner(_Runs):
         self.found.bytes[v] = max(self.found.bytes.get(v, 0), (now[1] - now[0]) * stride)
         self.found.actions.append(Base(v, -now[0] * stride))
 
-    def refresh(self, n: int, sweep: StepSweep, v: Var, j: int, first: bool) -> None:
+    def refresh(self, n: int, sweep: StepSweep, v: Var, j: int) -> None:
         """Fill the elements that a block is the first to touch."""
         value = started(self.sweeps, v)
         if value is None:

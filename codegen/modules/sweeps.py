@@ -192,10 +192,6 @@ class Sweeps:
                     found.update(new)
         return found
 
-    def loop_of(self, tensor: Var) -> int | None:
-        """The sweep of the loop that writes a tensor."""
-        return next((int(self.level[k]) for k in self.writers.get(tensor, ()) if self.parts[k].kind == LOOP), None)
-
     def owners(self, n: int, sweep: StepSweep) -> dict[Var, int]:
         """The tensors that loops of earlier sweeps make again in this one, with these sweeps."""
         found = {}

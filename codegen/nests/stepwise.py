@@ -167,7 +167,7 @@ class _Places:
         if any(r.index is i and (indices(r.low) or indices(r.high)) for r in op.ranges):
             return NEITHER
         if (place := self.found.get(out)) is not None:
-            s, start = subscript_at(op.write, place), None if op.onto is None else e.args[op.onto]
+            s, start = subscript_at(op.write, place), op.start(e)
             if s is None or (start is not None and (isinstance(start, Lit) or self.home(start) is not out)):
                 return NEITHER
             if i is not None:

@@ -514,8 +514,8 @@ class TensorFunction(TensorScope):
         for token, atom, at in pairs:
             self.check_argument(token, atom, at)
             self.bind(token, atom)
-        for token, atom, at in pairs:
-            self.bind_sizes(token, atom, at)
+        for token, atom, _ in pairs:
+            self.bind_sizes(token, atom)
         for token, atom, at in pairs:
             self.agree(token, atom, at)
 
@@ -540,7 +540,7 @@ class TensorFunction(TensorScope):
             raise self.context.fault(f"parameter '{token.text}' of '{self.definition.name.text}' {what}", at,
                                      None if wanted or not is_integer(token) else "write the number, or a name declared as int32")
 
-    def bind_sizes(self, token: Token, atom: Atom, at: Node) -> None:
+    def bind_sizes(self, token: Token, atom: Atom) -> None:
         for node, extent in zip((token.extents or ()) if type(token) is Typed else (), shape_of(atom), strict=True):
             node = bare(node)
             if type(node) is Token and node.type == "NAME":

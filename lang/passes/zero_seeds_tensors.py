@@ -191,7 +191,7 @@ def in_parts(b: Builder, op: Comprehension, args: Atoms, exists: Var) -> Applied
             return None
         sums.append(made)
     params, inner = tuple([Param(Var(f"x{k}"), f"x{k}") for k in range(len(sums))]), Builder()
-    value = one_where_any(inner, [inner.expr(p.var) != 0 for p in params])
+    value = one_where_any([inner.expr(p.var) != 0 for p in params])
     whole = replace(op, ranges=tuple([r for r in op.ranges if r.index in kept]), onto=None,
                     guards=tuple([g for g in op.guards if kept.issuperset(g.indices())]),
                     sources=tuple([Read(k, subscripts) for k, (_, subscripts) in enumerate(sums)]),
@@ -214,7 +214,7 @@ def sum_along(op: Comprehension, along: Collection[Index], kept: Collection[Inde
     subscripts, shape = (tuple([p[k] for p in places if p is not None]) for k in (0, 1))
     ends, inner = ends_of(ranges), Builder()
     inner.equations.extend(op.body.equations)
-    body = body_of(one_where_any(inner, map(inner.expr, asked)), op.body.params, inner.equations)
+    body = body_of(one_where_any(map(inner.expr, asked)), op.body.params, inner.equations)
     guards = tuple(dict.fromkeys([c for c in left if not follows(c, ends, ())]))
     return Comprehension(ranges=ranges, guards=guards, write=subscripts, shape=shape, reduction="+", sources=op.sources,
                          body=body), subscripts
@@ -252,6 +252,6 @@ def closed(ranges: Iterable[Range], among: Collection[Index]) -> bool:
     return all(i in among for r in ranges if r.index in among for end in (r.low, r.high) for i in end.indices())
 
 
-def one_where_any(b: Builder, truths: Iterable[Expr]) -> Atom:
+def one_where_any(truths: Iterable[Expr]) -> Atom:
     """1 where one of some truth values holds, else 0."""
     return select(reduce(lambda x, y: x | y, truths), 1, 0).atom
