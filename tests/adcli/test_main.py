@@ -161,8 +161,8 @@ def test_a_process_that_is_killed_leaves_the_old_file_and_nothing_else(tmp_path,
 
 
 @pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="files without a name are a service of Linux")
-@pytest.mark.parametrize(("number", "name"), each_choice(
-    [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT], ["r.parquet", "r.npz"]))
+@pytest.mark.parametrize(("number", "name"), half(each_choice(
+    [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT], ["r.parquet", "r.npz"])))
 def test_nothing_is_left_of_rows_on_the_way_to_columns(tmp_path, name, number):
     scratch = tmp_path / "scratch"
     scratch.mkdir()
@@ -202,8 +202,9 @@ main()
 """
 
 
-@pytest.mark.parametrize("module", ["adcli.main", "threading", "click", "inspect", "adcli.task.verbs", "adcli.verbs.evaluate",
-                                    "adcli.codegen.machine.kernel", "adcli.output.report", "adcli.lang.syntax.scan"])
+@pytest.mark.parametrize("module", half([
+    "adcli.main", "threading", "click", "inspect", "adcli.task.verbs", "adcli.verbs.evaluate", "adcli.codegen.machine.kernel",
+    "adcli.output.report", "adcli.lang.syntax.scan"]))
 def test_an_interrupt_while_it_is_imported_is_as_quiet_as_later(module):
     command = [sys.executable, "-c", INTERRUPTED, module, "adcli", "eval", "-e", "x", "--at", "x=0:1:1000000"]
     ended = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, capture_output=True, check=False)

@@ -56,7 +56,7 @@ def test_a_wrong_rule_is_caught_and_named_with_its_line(place, change):
     assert abs(fault["got"] - fault["expected"]) > fault["allowed"]
 
 
-@pytest.mark.parametrize(("name", "position"), MIDDLE, ids=lambda x: str(x))
+@pytest.mark.parametrize(("name", "position"), half([*MIDDLE]), ids=lambda x: str(x))
 def test_a_wrong_rule_is_caught_without_multiple_precision(name, position, monkeypatch):
     monkeypatch.setattr(check_methods, "find_spec", lambda package: None)
     succeeds("check", "-e", MIDDLE[name, position], "--samples", 4)

@@ -137,9 +137,6 @@ def test_bench_has_it(kind: str) -> None:
     more = ["--rows", "64"] if kind == "scalar" else []
     told = succeeds("bench", *lines(KINDS[kind].lines), *more, "--seconds", "0", "--fast-math").out
     assert ", with --fast-math\n" in told, told
-    if kind == "scalar":
-        (found,) = succeeds("bench", *lines(KINDS[kind].lines), *more, "--seconds", "0", "--format", "json").records
-        assert found["fast_math"] is False
 
 
 def test_fit_has_it() -> None:
@@ -166,7 +163,7 @@ def test_libraries_have_it_and_leave_arithmetic_as_it_was(kind: str) -> None:
         assert (y[0] == 0) == fast and root * root != 0, list(y)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", part([*KINDS], 3))
 def test_other_machines_set_bits_of_their_own(kind: str) -> None:
     """LLVM for no particular machine sets none; nor is there anything to set where none is known."""
     for target, words in (("x86_64-linux-gnu", ("stmxcsr", "ldmxcsr")), ("aarch64-linux-gnu", ("FPCR",)),

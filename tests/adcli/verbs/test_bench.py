@@ -23,6 +23,7 @@ def few_processes(monkeypatch):
 def test_figures_of_every_kind():
     [figures] = succeeds("bench", "-e", "v = x*sin(y)", *QUICK, "--format", "json").records
     assert (figures["inputs"], figures["outputs"], figures["rows"]) == (2, 1, 64)
+    assert (figures["precision"], figures["fast_math"]) == ("double", False)
     for kind in ("ns_per_row", "equations", "batch_ns_per_row", "speed_up"):
         assert list(figures[kind]) == ["value", "forward", "reverse", "gradient"]
     assert figures["equations"]["value"] == 2
