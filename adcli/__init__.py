@@ -18,8 +18,7 @@ TYPE_CHECKING = False   # as typing has it, whose import takes longer than all o
 if TYPE_CHECKING:
     from typing import Any
 
-    from adcli.api.function import Function, compile, load
-    from adcli.api.symbolic import to_sympy
+    from adcli.api.function import Function, compile, load, to_sympy
     from adcli.lang.ir.errors import AdError
     from adcli.output.version import __version__
 
@@ -29,8 +28,7 @@ if not exists(join(__path__[0], "lang")):
 __all__ = ["AdError", "Function", "__version__", "compile", "load", "to_sympy"]
 
 _HOMES = {"AdError": "lang.ir.errors", "Function": "api.function", "compile": "api.function", "load": "api.function",
-          "to_sympy": "api.symbolic",
-          "__version__": "output.version"}
+          "to_sympy": "api.function", "__version__": "output.version"}
 
 
 _ENGINES = ("duckdb", "polars", "ray", "spark")

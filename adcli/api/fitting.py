@@ -8,20 +8,18 @@ import numpy as np
 
 from adcli.answers.array_calls import real_array
 from adcli.api.view import picture_view
-from adcli.fit.data import Begin, Observations, Places, objects, packed, parameters, places_at, require_numbers, starts
+from adcli.fit.data import Begin, Observations, Places, objects, packed, places_at, require_numbers, starts
 from adcli.fit.fit import Fit, Fitted, planned
 from adcli.fit.inference import KINDS, intervals, predictions, require_predictable
 from adcli.fit.notes import explained, not_finite_at, not_smooth, notes
 from adcli.fit.objective import (
     RowLoss,
     apart,
-    compared_outputs,
     computed,
     cost_of,
     expression,
     is_expression,
     is_function,
-    linked,
     require_scatter,
     task_of,
     with_inputs,
@@ -88,9 +86,9 @@ class FitRequest(NamedTuple):
             y = {v: v for v in outputs}
         return by_output("y", y, outputs), by_output("sigma", self.sigma, outputs)
 
-    def is_absolute(self, known: bool, cost: RowLoss | None) -> bool:
+    def is_absolute(self, known: bool, cost: RowLoss) -> bool:
         """True if the uncertainties are not scaled by the residuals; `known`: some standard uncertainty is given."""
-        if cost is not None:
+        if cost.loss:
             require_scatter(cost, known)
             return True
         if self.absolute_sigma is None:
@@ -109,15 +107,13 @@ def fit(program: Program, kept: Tasks, request: FitRequest) -> OptimizeResult:
     request.require_sense()
     cost = cost_of(request.loss, request.prior)
     given, links = begins_of(request.params, program)
-    program = linked(program, links)
-    cost = cost and cost.naming(program, lambda: columns_of(request.data))
-    program = compared_outputs(program, request.of, cost)
+    program, cost = cost.of_model(program, links, request.of, lambda: columns_of(request.data))
     observed, sigmas = request.by_output([r.name for r in program.results])
     program = chosen(program, list(observed))
-    begins = (cost.parameters if cost else parameters)(program, given, lambda: [*columns_of(request.data), *request.at])
+    begins = cost.parameters(program, given, lambda: [*columns_of(request.data), *request.at])
     program = with_inputs(program, begins)
     absolute = request.is_absolute(any(s is not None for s in sigmas.values()), cost)
-    o = observations(with_inputs(program, cost.names) if cost else program, begins, request, observed, sigmas)
+    o = observations(with_inputs(program, cost.names), begins, request, observed, sigmas)
     require_numbers(o)
     key = tuple(observed), tuple(begins), tuple(f"{n}={e}" for n, e in links.items())
     if key not in kept:

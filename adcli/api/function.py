@@ -19,7 +19,7 @@ from adcli.api.words import OneOrMore, in_order, names, one_of, says_python, tog
 from adcli.codegen.machine.kernel import COMPILING, Kernel, run
 from adcli.input.points import complete
 from adcli.lang.ir import LEVELS, Atom, Lit, Primitive, Program, Values, has_tensors, substitute
-from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.ir.errors import AdError, Source, missing
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.precision import PRECISIONS
 from adcli.task.derive import DerivedProgram, ShortProgram, chosen, derived
@@ -50,7 +50,6 @@ def load(path: str | os.PathLike[str], *, exact_order: bool = False, precision: 
     cost. `precision` is double or single: that of its code, of its derivatives and of the arrays that they give. With
     `checkpoint` loops keep few of their steps and compute the others again, in less memory and to the same bits. With
     `fast_math` code may fuse products with sums and multiply by reciprocals, and subnormal numbers count as 0 in it."""
-    from adcli.lang.lower.frontend import parse_source
     if not isinstance(path, str | bytes | os.PathLike):
         raise AdError(f"the name of a file is a text, not {type(path).__name__}", help="write adcli.load('samples/worked.ad')")
     from adcli.readers.front import decoder, foreign, read
@@ -61,9 +60,15 @@ def load(path: str | os.PathLike[str], *, exact_order: bool = False, precision: 
     except ValueError as error:   # a byte 0, half a character
         raise AdError(f"no file can have this name: {error}") from None
     source = decoder(asked)(data, os.fsdecode(path) if asked is None else asked.path)
-    source = replace(source if asked is None else read(source, asked), exact_order=bool(exact_order), checkpoint=bool(checkpoint))
-    program = parse_source(source) if asked is None else without_fixed(parse_source(source))
-    return Function(program, precision=one_of("precision", precision, [*PRECISIONS]), fast_math=bool(fast_math))
+    return of_source(source if asked is None else read(source, asked), exact_order, precision, checkpoint, fast_math)
+
+
+def of_source(source: Source, exact_order: bool, precision: str, checkpoint: bool, fast_math: bool) -> Function:
+    """The Function of a text, with the options of `load`."""
+    from adcli.lang.lower.frontend import parse_source
+    program = parse_source(replace(source, exact_order=bool(exact_order), checkpoint=bool(checkpoint)))
+    return Function(without_fixed(program) if source.origin else program,
+                    precision=one_of("precision", precision, [*PRECISIONS]), fast_math=bool(fast_math))
 
 
 def without_fixed(program: Program) -> Program:
@@ -78,16 +83,13 @@ def compile(program: Any, name: str = "<text>", *, exact_order: bool = False,
     """The Function of a program given as text, or as a Python function of numbers such as `lambda x, y: x*numpy.sin(y)`, whose
     outputs are called f, f2, … or by the keys of a dictionary, or as an expression of SymPy;
     `name` stands for the file in messages, `exact_order`, `precision`, `checkpoint` and `fast_math` are as for `load`."""
-    from adcli.lang.lower.frontend import parse
-    from adcli.lang.syntax.scan import is_file_name
+    from adcli.lang.syntax.scan import is_file_name, normal
     if type(program).__module__.partition(".")[0] == "sympy":
         from sympy import srepr
 
-        from adcli.from_sympy.module import read as read_sympy
-        from adcli.lang.lower.frontend import parse_source
-        source = read_sympy(Source(name, srepr(program)), None, {}, {})
-        source = replace(source, exact_order=bool(exact_order), checkpoint=bool(checkpoint))
-        return Function(parse_source(source), precision=one_of("precision", precision, [*PRECISIONS]), fast_math=bool(fast_math))
+        from adcli.from_sympy.module import read
+        source = read(Source(name, srepr(program)), None, {}, {})
+        return of_source(source, exact_order, precision, checkpoint, fast_math)
     if callable(program):
         from adcli.api.recorded import written
         program = written(program)
@@ -97,8 +99,21 @@ def compile(program: Any, name: str = "<text>", *, exact_order: bool = False,
                       help=f"write {load or 'adcli.compile(' + repr('v = x*sin(y)') + ')'}")
     if is_file_name(program):
         raise AdError(f"a program is a text, and {program!r} is the name of a file", help=f"write adcli.load({program!r})")
-    read = parse(program, name, exact_order=bool(exact_order), checkpoint=bool(checkpoint))
-    return Function(read, precision=one_of("precision", precision, [*PRECISIONS]), fast_math=bool(fast_math))
+    return of_source(normal(program, name), exact_order, precision, checkpoint, fast_math)
+
+
+def to_sympy(f: Function) -> Any:
+    """The output of a Function of numbers as an expression of SymPy, or a dictionary of its outputs, as `--emit sympy` writes
+    them. Decimal numbers are the rational ones that are written."""
+    from adcli.codegen.scripts.symbolic import module
+    try:
+        import sympy  # noqa: F401
+    except ImportError:
+        raise missing("to_sympy", "sympy") from None
+    built: dict[str, Any] = {}
+    exec(module(f.program, "found"), built)
+    found = built["found"]
+    return found if len(found) > 1 else next(iter(found.values()))
 
 
 @says_python

@@ -97,7 +97,7 @@ class Inspection:
         from adcli.api.verbs import checked_points, heard
         from adcli.api.view import View, beside
         from adcli.check import points as checks
-        from adcli.check.report import html_report, record, text_report
+        from adcli.check.report import html_report, picture, record, text_report
         point, plotted, everything = together(at, values), truth("plot", plot), truth("all", all)
         for what, given in (("against", against), ("symbol", symbol), ("returns", returns)):
             if given is not None:
@@ -119,10 +119,7 @@ class Inspection:
             if point else checks.drawn_points(check, options.samples, options.seed)
         checks.run(check, places, heard(said))
         told = View("check", record(check, summary, float), text_report(check, summary), html_report(check, summary), tuple(said))
-        if not plotted:
-            return told
-        from adcli.check.pictured import picture
-        return beside(told, picture(check))
+        return beside(told, picture(check)) if plotted else told
 
     def why(self, at: Values | None = None, /, *, of: OneOrMore = None, wrt: OneOrMore = None, mode: str = "reverse",
             order: int = 1, limit: bool = False, **values: Any) -> View:
@@ -238,7 +235,7 @@ class Inspection:
         from adcli.pictures.files import THEMES
         from adcli.pictures.picture import size_of
         from adcli.plot.plots import Wanted, picture
-        from adcli.plot.ranges import HIGHEST
+        from adcli.plot.setting import HIGHEST
         program, outputs, _ = self._looked(of)
         ranges, said = {name: extent(name, x) for name, x in together(at, values).items()}, [str(n) for n in program.notes]
         count = None if points is None else whole("points", points, 2, 100_000)
@@ -312,10 +309,10 @@ class Solving:
         found: SparseMatrix = self._solvers["matrix"]
         return found
 
-    def _posed(self, verb: str, words: object, again: Callable[[Any], Any], anew: Callable[[], Any]) -> Any:
-        """A problem posed in these words: the one before from another point, with its code, or a new one."""
+    def _posed(self, verb: str, words: tuple[Any, ...], stated: Callable[..., Any], point: Values) -> Any:
+        """A problem stated in these words, with the code of the one before if that was, too."""
         before, found = self._solvers.get(verb, (None, None))
-        made = (again(found) if before == words else None) or anew()
+        made = stated(self._program, *words, point, found if before == words else None)
         self._solvers[verb] = words, made
         return made
 
@@ -366,8 +363,7 @@ class Solving:
             raise unknown("solver", solver, ["auto", *solvers.SOLVERS])
         words = names(wrt), names(of), conditions(subject_to), truth("maximize", maximize)
         point = whole_point(self._program, together(at, values))
-        problem = self._posed("minimize", words, lambda before: before.elsewhere(point),
-                              lambda: solvers.stated(self._program, *words, point))
+        problem = self._posed("minimize", words, solvers.stated, point)
         optimum = solvers.minimize(problem, solver)
         from scipy.optimize import OptimizeResult
         told, found, counts = Report(problem, optimum, [optimum]), optimum.found, optimum.evaluations
@@ -393,8 +389,7 @@ class Solving:
         from adcli.solvers.solve_report import SolveReport
         point = whole_point(self._program, together(at, values))
         words = names(wrt), names(of), conditions(equations)
-        found = solvers.solve(self._posed("solve", words, lambda before: solvers.elsewhere(before, point),
-                                          lambda: solvers.stated(self._program, words[0], words[1], point, words[2])))
+        found = solvers.solve(self._posed("solve", words, solvers.stated, point))
         told = SolveReport(found)
         from scipy.optimize import OptimizeResult
         return OptimizeResult(

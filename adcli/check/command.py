@@ -85,7 +85,7 @@ def command(options: CheckOptions) -> int:
     run(check, points, options.remark)
     code = report(check, summary, options)
     if options.plot:
-        from adcli.check.pictured import picture
+        from adcli.check.report import picture
         options.draw(picture(check))
     return code
 

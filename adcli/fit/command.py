@@ -12,11 +12,11 @@ import click
 from adcli.answers.reporter import Reporter
 from adcli.command.options import FOR_C, format_option, of_option, option, plot_option, program_options, result_options, takes
 from adcli.command.usage import TRUST, WHAT, Command, OneOf, WholeNumber
-from adcli.fit.data import Begin, Comparison, Observations, parameters, places_at, starts, targets
+from adcli.fit.data import Begin, Comparison, Observations, places_at, starts, targets
 from adcli.fit.fit import Fit, Fitted, planned
 from adcli.fit.inference import COVERAGE, KINDS, comparison, intervals, predicted_table, predictions, require_predictable, rival
 from adcli.fit.notes import connected, explained, is_gauge, not_finite_at, not_smooth, notes
-from adcli.fit.objective import RowLoss, apart, compared_outputs, cost_of, linked, require_scatter, with_inputs
+from adcli.fit.objective import RowLoss, apart, cost_of, require_scatter, with_inputs
 from adcli.fit.observed import EVALUATIONS, FitOptions, GivenTables, fixed_inputs, grid, no_target, observations
 from adcli.fit.summary import FORMATS, Answered, written
 from adcli.input.points import names_in, ranks, unknown_name
@@ -141,35 +141,32 @@ def posed(options: FitOptions, source: Source, tables: GivenTables,
           first: Mapping[str, Begin] = MappingProxyType({})) -> PosedFit:
     """The fit of the program with this text. What has no start has that of the `first` of several models. BadTable where a row is
     bad."""
-    program = read = parse_source(source)
-    cost = cost_of(options.loss, options.prior)
+    program = parse_source(source)
     text, links = apart(options.params)
-    program = linked(program, {n: e for n, e in links.items() if not options.against or any(p.name == n for p in program.params)})
-    cost = cost and cost.naming(program, tables.columns)
-    as_read = program is read
-    program = read = compared_outputs(program, options.outputs, cost)
+    links = {n: e for n, e in links.items() if not options.against or any(p.name == n for p in program.params)}
+    program, cost = cost_of(options.loss, options.prior).of_model(program, links, options.outputs, tables.columns)
+    read = program
     given = None if options.params is None else starts(text or "", ranks(program.params))
     if given is None and (at := {*chain.from_iterable(map(names_in, options.at))}):
         given = {p.name: None for p in program.params if not p.active and not p.var.integer and p.name not in at}
     if given is not None and options.against:   # of which each model has some
-        own = {p.name for p in program.params} | {*(cost.names if cost else ())}
+        own = {p.name for p in program.params} | {*cost.names}
         given = {name: begin for name, begin in given.items() if name in own}
     if first:
         given = {p.name: None for p in program.params if not p.active and not p.var.integer} if given is None else given
         given |= {p.name: first[p.name] for p in program.params
                   if p.name in first and p.default is None and given.get(p.name) is None}
-    begins = (cost.parameters if cost else parameters)(program, given, tables.columns)
+    begins = cost.parameters(program, given, tables.columns)
     program = with_inputs(program, begins)
-    whole = with_inputs(program, cost.names) if cost else program
     outputs = [r.name for r in program.results]
     wanted = [Comparison(v, v) for v in outputs] if options.y is None else targets(options.y, outputs)
     absolute = absolute_sigma(options, wanted, cost)
     request = Request("jacobian", source, [t.output for t in wanted], list(begins), fast=options.fast_math, zeros=True)
-    task = prepared(request, options, None if as_read and program is read else program)
+    task = prepared(request, options, None if not links and program is read else program)
     reporter = Reporter(task, options, options.jobs)
     reporter.begin()
     try:
-        o = observations(whole, begins, wanted, options, tables)
+        o = observations(with_inputs(program, cost.names), begins, wanted, options, tables)
     except BadTable as fault:
         if options.y is None and any(f"no column '{v}'" in fault.message for v in outputs):
             raise no_target() from None
@@ -214,13 +211,13 @@ def answered(asked: PosedFit, options: FitOptions) -> Fitted | None:
         return None
 
 
-def absolute_sigma(options: FitOptions, wanted: Sequence[Comparison], cost: RowLoss | None) -> bool:
+def absolute_sigma(options: FitOptions, wanted: Sequence[Comparison], cost: RowLoss) -> bool:
     """True if the standard uncertainties of observations are taken as they are."""
     known = any(t.sigma is not None for t in wanted)
     if not options.f_scale > 0 or options.f_scale == float("inf"):
         raise AdError(f"--f-scale {options.f_scale}: must be greater than 0 and finite")
     require_fit(options, "fit")
-    if cost is not None:
+    if cost.loss:
         require_fit(options, "log density")
         require_scatter(cost, known)
         return True

@@ -13,7 +13,7 @@ from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
 from adcli.pictures.picture import Curve, Panel, Picture, PictureTable
 from adcli.plot.plots import Wanted, pictured
-from adcli.plot.ranges import POINTS, Setting
+from adcli.plot.setting import POINTS, Setting
 
 if TYPE_CHECKING:
     from adcli.fit.data import Observations

@@ -394,10 +394,10 @@ def power(x: float) -> float:
     return 2.0 ** min(max(math.frexp(x)[1], -1000), 1000) if 0 < x < math.inf else 1.0
 
 
-def planned(task: Task, begins: Mapping[str, Begin], o: Observations, jobs: int | None, cost: RowLoss | None) -> Fit:
+def planned(task: Task, begins: Mapping[str, Begin], o: Observations, jobs: int | None, cost: RowLoss) -> Fit:
     """The fit of a task, a Jacobian by the parameters."""
     fit = least_squares(task, begins, o, jobs)
-    return fit._replace(objective=objective(task.primal, cost, fit.model.of, o, jobs)) if cost else fit
+    return fit._replace(objective=objective(task.primal, cost, fit.model.of, o, jobs)) if cost.loss else fit
 
 
 def least_squares(task: Task, begins: Mapping[str, Begin], o: Observations, jobs: int | None) -> Fit:

@@ -12,7 +12,6 @@ from adcli.lang.ir.errors import plural
 from adcli.lang.ir.names import tensor_of
 from adcli.numerics.linear import entries, finite_rows
 from adcli.output.layout import Row
-from adcli.solvers import explain_failure
 from adcli.task.tasks import Task
 
 ROUGH_ROWS = 20
@@ -98,10 +97,11 @@ def no_influence(fit: Fit, task: Task, b: np.ndarray, names: Collection[str]) ->
     have a reason of its own."""
     if fit.places is None:
         return []
+    from adcli.why import remarks
     count = len(fit.places.rows)
     told: dict[Sequence[object], list[tuple[int, list[str]]]] = {}
     for row in np.unique(np.linspace(0, count - 1, min(count, ASKED_ROWS)).astype(int)).tolist():
-        causes, texts = explain_failure.no_influence(
+        causes, texts = remarks.no_influence(
             task.primal, fit.model.names, point(fit, b, row), {tensor_of(n) for n in names})
         told.setdefault(causes, []).append((row, texts))
     row, texts = max(told.values(), key=len)[0]

@@ -133,10 +133,10 @@ def loss_text(loss: str) -> str:
     return f"-{known[loss]}({OBSERVED}, {PREDICTED})"
 
 
-def cost_of(loss: str, priors: Sequence[str]) -> RowLoss | None:
-    """The objective, None for the squares and losses of least squares."""
+def cost_of(loss: str, priors: Sequence[str]) -> RowLoss:
+    """The objective."""
     if loss in LOSSES and not priors:
-        return None
+        return RowLoss()
     if loss in LOSSES and loss != "linear":
         raise AdError(f"⟦--prior⟧ goes with squares or a log density, not with ⟦--loss {loss}⟧",
                       help="write ⟦--loss '-cauchy_lpdf(residual, 0, 1)'⟧, for example")
@@ -152,11 +152,11 @@ def require_scatter(cost: RowLoss, known: bool) -> None:
 
 
 class RowLoss(NamedTuple):
-    """An objective other than the squares of residuals: the expression of a loss, that of log priors, and the program with the
-    outputs that the loss names."""
+    """An objective: the expression of a loss, empty for the squares and losses of least squares, that of log priors, and the
+    program with the outputs that the loss names."""
 
-    loss: str
-    prior: str | None
+    loss: str = ""
+    prior: str | None = None
     outputs: Program | None = None
 
     @property
@@ -167,13 +167,20 @@ class RowLoss(NamedTuple):
     @property
     def names(self) -> list[str]:
         """The names in the loss that are neither its words nor outputs."""
-        return [p.name for p in expression(self.loss, "--loss").params if p.name not in (*WORDS, *self.named)]
+        inputs = expression(self.loss, "--loss").params if self.loss else ()
+        return [p.name for p in inputs if p.name not in (*WORDS, *self.named)]
 
-    def naming(self, program: Program, columns: Callable[[], Collection[str]]) -> RowLoss:
-        """The loss with the outputs of a program that it names; a name that is a column, too, is that."""
-        found = [r.name for r in program.results if r.name in self.names]
-        found = [name for name in found if name not in columns()]
-        return self._replace(outputs=with_outputs(program, found)) if found else self
+    def of_model(self, program: Program, links: Mapping[str, str], of: Sequence[str] | None,
+                 columns: Callable[[], Collection[str]]) -> tuple[Program, RowLoss]:
+        """The program without parameters that are functions of others, with the outputs in `of`, by default those that the loss
+        does not name, if there are any; the loss with those that it names. A name that is a column, too, is that."""
+        program = linked(program, links)
+        named = [r.name for r in program.results if r.name in self.names]
+        named = [name for name in named if name not in columns()]
+        if not named:
+            return chosen(program, of), self
+        rest = [r.name for r in program.results if r.name not in named]
+        return chosen(program, rest if of is None and rest else of), self._replace(outputs=with_outputs(program, named))
 
     @property
     def certain(self) -> list[str]:
@@ -188,12 +195,6 @@ class RowLoss(NamedTuple):
             if name not in found:
                 raise unknown_name("parameter", name, list(found))
         return found
-
-
-def compared_outputs(program: Program, of: Sequence[str] | None, cost: RowLoss | None) -> Program:
-    """The program with the outputs in `of`, by default those that the loss does not name, if there are any."""
-    rest = [r.name for r in program.results if r.name not in cost.named] if cost and cost.named else []
-    return chosen(program, rest if of is None and rest else of)
 
 
 def with_inputs(program: Program, names: Iterable[str]) -> Program:

@@ -21,6 +21,7 @@ from adcli.fit.data import (
     wrong,
 )
 from adcli.fit.objective import computed, expression, is_expression
+from adcli.input.fixed_inputs import fixed as of_inputs
 from adcli.input.fixed_inputs import given
 from adcli.input.nested import arrays_of
 from adcli.input.points import axes, combined, complete, ranks, unknown_name
@@ -185,17 +186,10 @@ def called(t: Comparison) -> str:
 
 def fixed_inputs(program: Program, begins: Collection[str], options: FitOptions) -> dict[str, Any]:
     """The inputs that --at gives."""
-    found: dict[str, Any] = {}
-    known = [p.name for p in program.params if p.name not in begins]
-    for name, x in given(options.at, ranks(program.params), "--at gives inputs one value for all rows"):
-        if name in begins:
-            raise AdError(f"'{name}' is a parameter, which --at fixes", help=f"its start: --params {name}=1")
-        if name not in known:
-            raise unknown_name("input", name, known)
-        if name in found:
-            raise AdError(f"'{name}' is given twice")
-        found[name] = x
-    return arrays_of(found)
+    values = list(given(options.at, ranks(program.params), "--at gives inputs one value for all rows"))
+    if (parameter := next((name for name, _ in values if name in begins), None)) is not None:
+        raise AdError(f"'{parameter}' is a parameter, which --at fixes", help=f"its start: --params {parameter}=1")
+    return arrays_of(of_inputs([p for p in program.params if p.name not in begins], values))
 
 
 def of_tensors(others: Sequence[Param], fixed: Values, wanted: Sequence[Comparison],

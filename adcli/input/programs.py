@@ -1,4 +1,5 @@
-"""The text of a program: a file, standard input or the lines of -e, and what is said of a word that is none of these."""
+"""The text of a program: a file, standard input or the lines of -e, and what is said of a word that is none of these; and what a
+point says of inputs before there is a program: numbers, and the dimensions of lists and arrays."""
 from __future__ import annotations
 
 import os
@@ -6,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
+from adcli.lang.ir import Values
 from adcli.lang.ir.errors import AdError, Source, alike
 from adcli.output.standard import opened, standard_input
 
@@ -64,7 +66,6 @@ def read_source(program: str | None, expressions: tuple[str, ...], language: str
     source = own_source(asked.path if asked else program, expressions, decoder(asked), equations)
     if asked is None:
         return source
-    from adcli.input.known import known_of
     return read(source, asked, *known_of(at), cached)
 
 
@@ -101,3 +102,60 @@ def expression_source(expressions: tuple[str, ...], equations: bool) -> Source:
     free = (name for i in range(1, len(taken) + len(lines) + 1) if (name := f"f{i}" if i > 1 else "f") not in taken)
     named = [f"{next(free)} = {line}" if is_bare_expression(line, equations) else line for line in lines]
     return decode("\n".join([*named, ""]).encode(), "-e")
+
+
+# ---------------------------------------------------------------- what a point says
+
+class Rank(int):
+    """Dimensions of a list or an array."""
+
+
+def known_of(at: Sequence[str]) -> tuple[dict[str, object], dict[str, int]]:
+    """The numbers and words of a point by their names, and the ranks of its lists and arrays."""
+    from adcli.input.points import parts
+    given: dict[str, object] = {}
+    for text in at:
+        if text.startswith("@"):
+            given.update(from_file(text[1:]))
+        else:
+            written = (part.partition("=") for part in parts(text))
+            given.update({name.strip(): seen(value.strip()) for name, equals, value in written if equals})
+    return ({name: x for name, x in given.items() if not isinstance(x, Rank)},
+            {name: x for name, x in given.items() if isinstance(x, Rank)})
+
+
+def seen(value: object) -> object:
+    """The rank of a list, the number that a text is, and any other value itself."""
+    if isinstance(value, list):
+        first = seen(value[0]) if value else None
+        return Rank(1 + first) if isinstance(first, Rank) else Rank(1)
+    if not isinstance(value, str):
+        return value
+    if value.startswith("["):
+        return Rank(value[:len(value) - len(value.lstrip("[ "))].count("["))
+    if value.startswith("@"):
+        return rank if isinstance(rank := from_file(value[1:]).get(""), Rank) else value
+    try:
+        return float(value)
+    except ValueError:
+        return value
+
+
+def from_file(path: str) -> Values:
+    """What a file of values says as far as it can be looked into here, by the names of inputs, or by "" what is of one."""
+    import json
+    try:
+        if path.endswith((".npy", ".npz")):
+            import numpy as np
+            loaded = np.load(path, mmap_mode="r", allow_pickle=False)
+            arrays = loaded.items() if path.endswith(".npz") else [("", loaded)]
+            return {name: Rank(x.ndim) if x.ndim else x.item() for name, x in arrays}
+        if path.endswith(".json"):
+            with open(path, encoding="utf-8") as file:
+                found = json.load(file)
+            return {name: seen(x) for name, x in (found if isinstance(found, dict) else {"": found}).items()}
+        if path.endswith(".csv"):
+            return {"": Rank(2)}
+    except (OSError, ValueError):   # which those who take the values tell
+        pass
+    return {}

@@ -42,7 +42,7 @@ from adcli.task.native import compiled
 
 if TYPE_CHECKING:
     from adcli.input.points import GridRange
-    from adcli.plot.ranges import Setting
+    from adcli.plot.setting import Setting
 
 
 Points = np.ndarray

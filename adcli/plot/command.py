@@ -27,7 +27,7 @@ from adcli.output.numbers import number_format
 from adcli.output.streams import say
 from adcli.pictures.destinations import write_picture
 from adcli.pictures.picture import FORMATS, look, require_package
-from adcli.plot.ranges import HIGHEST, from_text
+from adcli.plot.setting import HIGHEST, from_text
 from adcli.rows.sample_columns import whole_table
 from adcli.tables.sources import locations
 from adcli.tables.streams import BadTable

@@ -29,7 +29,7 @@ from adcli.plot.breaks import (
     signs,
     told_apart,
 )
-from adcli.plot.ranges import Setting, from_numbers
+from adcli.plot.setting import Setting, from_numbers
 
 MOST_CURVES = 7
 """Outputs in one picture: as many as there are colours that everybody can tell apart."""

@@ -20,21 +20,19 @@ from adcli.lang.ir.build import Builder
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.problem import SideCondition, StatedProblem
-from adcli.lang.operations.activity import active_values, needed_values, outputs_to_differentiate, with_outputs
+from adcli.lang.operations.activity import active_values, outputs_to_differentiate, with_outputs
 from adcli.lang.operations.elementwise import elementwise
 from adcli.lang.syntax.scan import scan
 
-Bound = float | Atom
-"""A number, or a value of inputs that do not move."""
-
 
 class StatedCondition(NamedTuple):
-    """The output, or the input that moves, `name` must lie between `low` and `high`, as `stated`."""
+    """The output, or the input that moves, `name` must lie between `low` and `high`, numbers or values of inputs that do not
+    move, as `stated`."""
 
     stated: SideCondition
     name: str
-    low: Bound
-    high: Bound
+    low: Atom
+    high: Atom
 
 
 def with_conditions(program: Program, of: Sequence[str] | None, texts: Iterable[str],
@@ -123,16 +121,15 @@ class FurtherOutputs:
         self.results.append(Result(self.fresh(self.stem), atom))
         return self.results[-1].name
 
-    def bounded(self, c: SideCondition, active: set[Atom]) -> tuple[Atom, Bound, Bound]:
+    def bounded(self, c: SideCondition, active: set[Atom]) -> tuple[Atom, Atom, Atom]:
         """The value that a condition holds, and its bounds. Where nothing moves it is the last side with a name."""
         parts = c.parts if c.signs[0].strip()[0] != ">" else c.parts[::-1]
         moving = [k for k, a in enumerate(parts) if a in active]
         if len(moving) > 1 or any(shape_of(a) and not shape_of(parts[k]) for a in parts for k in moving):
-            return self.difference(c), 0.0 if c.equation else -math.inf, 0.0
+            return self.difference(c), Lit(0.0) if c.equation else Lit(-math.inf), Lit(0.0)
         at = moving[0] if moving else max(k for k, a in enumerate(parts) if isinstance(a, Var))
-        numbers = [number(self.start, a) for a in parts]
-        low = numbers[at - 1] if at else numbers[1] if c.equation else -math.inf
-        high = numbers[at + 1] if at + 1 < len(parts) else numbers[0] if c.equation else math.inf
+        low = parts[at - 1] if at else parts[1] if c.equation else Lit(-math.inf)
+        high = parts[at + 1] if at + 1 < len(parts) else parts[0] if c.equation else Lit(math.inf)
         return parts[at], low, high
 
     def difference(self, c: SideCondition) -> Atom:
@@ -150,36 +147,16 @@ class FurtherOutputs:
         return (b.expr(less) - b.expr(more)).atom
 
 
-def number(program: Program, atom: Atom) -> Bound:
-    """The number that a value is by construction; the value itself where it depends on inputs."""
-    if isinstance(atom, Lit):
-        return atom.value
-    alone = replace(program, params=(), results=(Result("bound", atom),), problem=None)
-    needed = needed_values(alone, ["bound"])
-    if atom.shape or not needed.isdisjoint(p.var for p in program.params):
-        return atom
-    equations = tuple(e for e in program.equations if not needed.isdisjoint(e.outs))
-    if any(e.op.tensors for e in equations):   # a size
-        return atom
-    return not_nan(float(evaluate(replace(alone, equations=equations), {}, FLOAT)["bound"]))
-
-
-def not_nan(bound: Any) -> Any:
-    if np.isnan(bound).any():
-        raise AdError("a bound is nan", help="write a number, or inf where there is no bound")
-    return bound
-
-
-def value_of(bound: Bound, program: Program, at: Mapping[str, Any]) -> Any:
+def value_of(bound: Atom, program: Program, at: Mapping[str, Any]) -> Any:
     """The number or the array of numbers of a bound at a point."""
     from adcli.task.native import compiled
-    if isinstance(bound, float):
-        return bound
     given = next((p.name for p in program.params if p.var is bound), None)
     alone = replace(program, results=(Result("bound", bound),), problem=None)
-    made = {"bound": at[given]} if given else compiled(alone, True)(at) if has_tensors(program) else evaluate(alone, at, FLOAT)
-    found = made["bound"]
-    return not_nan(np.asarray(found, np.float64))
+    found = bound.value if isinstance(bound, Lit) else at[given] if given else (
+        compiled(alone, True)(at) if has_tensors(program) else evaluate(alone, at, FLOAT))["bound"]
+    if np.isnan(found).any():
+        raise AdError("a bound is nan", help="write a number, or inf where there is no bound")
+    return np.asarray(found, np.float64)
 
 
 # ---------------------------------------------------------------- options as statements

@@ -2,72 +2,33 @@
 and where an operation is not smooth."""
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from adcli.answers import diagnose
 from adcli.answers.evaluation import evaluate
-from adcli.lang.ir import Program, has_tensors
-from adcli.lang.ir.errors import AdError, Note
+from adcli.lang.ir.errors import Note
 from adcli.numerics.linear import dense
 from adcli.output.layout import Row
 from adcli.solvers.vector_function import VectorFunction
 
-if TYPE_CHECKING:
-    from adcli.why.command import Explanation
-
-MOST_TOLD = 3
-"""Causes that are told of one point."""
 MOST_NAMED = 4
 """Variables of a direction that are named."""
 NEAR, HALVINGS = 1e-4, 60
 """How far to either side of a point a kink is looked for, and in how many steps."""
 
 
-# ---------------------------------------------------------------- what `why` says
-
-def not_finite(primal: Program, wrt: Sequence[str], at: Mapping[str, float]) -> list[str]:
-    """Explanations of NaN and infinite numbers at a point: of values, or where these are finite of derivatives."""
-    from adcli.why.command import paragraphs
-    found = [g for g in _groups(primal, wrt, at) if any(not math.isfinite(f.value) for f in g.findings)]
-    outputs = {r.name for r in primal.results}
-    values = [g for g in found if any(f.name in outputs and not math.isfinite(f.value) for f in g.findings)]
-    return paragraphs((values or found)[:MOST_TOLD])
-
-
-def no_influence(primal: Program, wrt: Sequence[str], at: Mapping[str, float], flat: Collection[str]
-                 ) -> tuple[Sequence[object], list[str]]:
-    """Explanations of zero derivatives by the inputs that are `flat`: the causes with their places in the text, and
-    the words for them."""
-    from adcli.why.command import paragraphs
-    ends = tuple(f"_d{x}" for x in flat)
-    found = [g for g in _groups(primal, [x for x in wrt if x in flat], at)
-             if any(f.value == 0 and f.name.endswith(ends) for f in g.findings)]
-    causes = tuple((c.kind, c.equation and c.equation.span) for g in found for c in g.findings[0].causes)
-    return causes, paragraphs(found[:MOST_TOLD])
-
-
-def _groups(primal: Program, wrt: Sequence[str], at: Mapping[str, float]) -> list[Explanation]:
-    from adcli.why.command import WhyAt, groups
-    if has_tensors(primal):
-        return []
-    try:
-        return groups(WhyAt(primal, list(wrt), False, 1, False), at)
-    except AdError:
-        return []
-
-
 def failure(function: VectorFunction, x: np.ndarray | None, on_the_way: bool) -> Iterator[str]:
     """Explanation of numbers at a point that are not finite, with the point."""
-    if x is not None and (said := not_finite(function.program, function.names, function.point(x))):
+    if x is None:
+        return
+    from adcli.why.remarks import not_finite  # start-up: only failures ask
+    if said := not_finite(function.program, function.names, function.point(x)):
         yield f"note: at {point_text(function.components, x)}" + " on the way" * on_the_way
         yield from said
 
-
-# ---------------------------------------------------------------- what is not smooth
 
 def status(function: VectorFunction, at: Mapping[str, Any]) -> tuple[int, Note | None]:
     """The level of status at a point, and the note on the operation that is not smooth."""

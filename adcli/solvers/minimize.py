@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adcli.lang.ir import Program
+from adcli.lang.ir import Lit, Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.operations.activity import inputs_to_differentiate
 from adcli.numerics.linear import MOST_DENSE, Vector, dense, quiet_scipy
@@ -48,9 +48,11 @@ class Optimum:
 # ---------------------------------------------------------------- the problem
 
 def stated(program: Program, wrt: Sequence[str] | None, of: Sequence[str] | None, subject_to: Sequence[str], maximize: bool,
-           point: Mapping[str, Any]) -> Problem:
+           point: Mapping[str, Any], before: Problem | None = None) -> Problem:
     """The problem that a user states: inputs in `wrt` (by default all but params) are moved from `point`, within their declared
-    ranges; the others stay there."""
+    ranges; the others stay there. It has the code of the one that was stated so `before`, where that serves."""
+    if before and (again := before.elsewhere(point)):
+        return again
     names = inputs_to_differentiate(program, wrt)
     if not names:
         raise AdError("no input to move", help="name one: ⟦--wrt x⟧")
@@ -74,7 +76,7 @@ def stated(program: Program, wrt: Sequence[str] | None, of: Sequence[str] | None
         why = f"{least!r} is more than {most!r}" if least > most else "no number is infinite"
         raise AdError(f"'{c.stated.element(place)}' holds nowhere: {why}")
     texts = tuple(c.stated.element(place) for c, place in each)
-    here_only = any(not isinstance(end, float) for c in (*bounds, *conditions) for end in (c.low, c.high))
+    here_only = any(not isinstance(end, Lit) for c in (*bounds, *conditions) for end in (c.low, c.high))
     return Problem(f, Bounds(low, high, c_low, c_high), -1.0 if greatest(program, of, maximize) else 1.0, texts, start, here_only)
 
 

@@ -95,13 +95,11 @@ def command(options: MinimizeOptions) -> int:
         progress.show(lambda seconds: f"{place}: {value:.9g}, conditions violated by "
                                       f"{outside(conditions, bounds.c_low, bounds.c_high):.1e}, {seconds:.0f} s")
 
-    problem = stated(program, options.inputs, options.outputs, options.subject_to, options.maximize, points[0])
-    if advised := advice(problem, options.solver):
-        options.remark(advised)
-    for k, point in enumerate(points):
-        if k:
-            problem = problem.elsewhere(point) or stated(program, options.inputs, options.outputs, options.subject_to,
-                                                         options.maximize, point)
+    problem = None
+    for point in points:
+        problem = stated(program, options.inputs, options.outputs, options.subject_to, options.maximize, point, problem)
+        if not found and (advised := advice(problem, options.solver)):
+            options.remark(advised)
         found.append((problem, minimize(problem, options.solver, watch)))
     progress.clear()
     best = min(found, key=lambda pair: (pair[1].found.rank[0], pair[0].sign * pair[1].found.f))

@@ -11,7 +11,7 @@ from adcli.lang.ir import JUMP, SMOOTH, has_tensors
 from adcli.lang.ir.errors import plural
 from adcli.numerics.optimality import Verdict
 from adcli.output.numbers import Number, json_number
-from adcli.solvers.explain_failure import failure, leading, near_kink, no_influence, point_text
+from adcli.solvers.explain_failure import failure, leading, near_kink, point_text
 from adcli.solvers.minimize import Optimum, Problem, is_removable
 from adcli.solvers.point_report import NOT_SMOOTH, PointReport
 
@@ -181,6 +181,7 @@ class Report(PointReport):
         found = optimum.found
         free = found.verdict in (Verdict.NOT_UNIQUE, Verdict.FLAT) and not has_tensors(function.program)
         if free and found.direction is not None:
+            from adcli.why.remarks import no_influence
             still = np.ravel(abs(function.jac(found.x)).sum(axis=0)) == 0
             flat = [function.names[k] for k in np.flatnonzero(still & (np.abs(found.direction) > 1e-6))]
             yield from no_influence(function.program, function.names, self.at, flat)[1]

@@ -34,10 +34,12 @@ STARTS, GRID = 12, 33
 """Starts in the ranges of several unknowns, and points in that of one, where nothing is found from the user's start."""
 
 
-def stated(program: Program, wrt: Sequence[str] | None, of: Sequence[str] | None, point: Mapping[str, Any],
-           equations: Sequence[str] = ()) -> System:
+def stated(program: Program, wrt: Sequence[str] | None, of: Sequence[str] | None, equations: Sequence[str],
+           point: Mapping[str, Any], before: System | None = None) -> System:
     """The system: the outputs in `of` are zero (default: all, where there are no `equations` such as 'g == 1'), the unknowns are
-    in `wrt` (default: all inputs but params)."""
+    in `wrt` (default: all inputs but params). It has the code of the one that was stated so `before`."""
+    if before:
+        return system(before.function.elsewhere(point), before.others.elsewhere(point), point)
     program = with_equations(program, of, equations)
     unknowns = inputs_to_differentiate(program, wrt)
     if not unknowns:
@@ -54,11 +56,6 @@ def system(f: VectorFunction, both: VectorFunction, point: Mapping[str, Any]) ->
     made = System(f, both, f.start(point))
     require_equations(f, made.start)
     return replace(made, start=made.inside(made.start))
-
-
-def elsewhere(there: System, point: Mapping[str, Any]) -> System:
-    """System with the known inputs, and the start, of another point."""
-    return system(there.function.elsewhere(point), there.others.elsewhere(point), point)
 
 
 def require_equations(f: VectorFunction, start: Vector) -> None:
@@ -90,9 +87,8 @@ class Sequel:
         self.last: Vector | None = None
 
     def __call__(self, point: Mapping[str, Any]) -> Solution:
-        wrt, of, equations = self.asked
-        system = elsewhere(self.system, point) if self.system else stated(self.program, wrt, of, point, equations)
-        found, self.system = solve(system), system
+        self.system = system = stated(self.program, *self.asked, point, self.system)
+        found = solve(system)
         if not found.found and self.last is not None and len(self.last) == system.function.n:
             again = solve(replace(system, start=self.last))
             found = again if again.found else found

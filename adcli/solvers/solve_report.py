@@ -13,7 +13,7 @@ from adcli.lang.ir import has_tensors
 from adcli.lang.ir.errors import plural
 from adcli.numerics.linear import largest
 from adcli.output.numbers import Number
-from adcli.solvers.explain_failure import failure, leading, no_influence
+from adcli.solvers.explain_failure import failure, leading
 from adcli.solvers.point_report import NOT_SMOOTH, PointReport, json_value
 from adcli.solvers.solution import Root, Solution
 
@@ -135,6 +135,7 @@ class SolveReport(PointReport):
         yield from failure(f, *((s.x, False) if s.verdict == Root.NOT_FINITE else (s.bad, True)))
         flat = [x for x, most in zip(f.names, largest(s.jacobian, 0), strict=True) if most == 0]
         if flat and s.verdict in (Root.SINGULAR, Root.NOT_CONVERGED):
+            from adcli.why.remarks import no_influence
             yield from no_influence(f.program, f.names, self.at, flat)[1]
 
 

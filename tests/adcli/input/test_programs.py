@@ -6,7 +6,7 @@ import json
 import numpy as np
 from command import adcli
 
-from adcli.input.known import known_of
+from adcli.input.programs import known_of
 
 
 def test_a_point_says_ranks(tmp_path, monkeypatch):
