@@ -383,11 +383,10 @@ class Function(Inspection, Solving, Batching):
 
     # -- travel
 
-    def __copy__(self) -> Function:
+    def __copy__(self, memo: object = None) -> Function:
         return self
 
-    def __deepcopy__(self, memo: object) -> Function:
-        return self
+    __deepcopy__ = __copy__
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Function, (self._program, self._matrix, self._origin, self._precision, self._fast)

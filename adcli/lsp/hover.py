@@ -244,10 +244,9 @@ def completion(text: OpenText, params: CompletionParams) -> CompletionList:
             own.setdefault(n.name, n)
     items = [own_item(text, n) for n in own.values()]
     items += [known_item(n, "2", CompletionItemKind.Function, FUNCTIONS) for n in called() if n not in own]
-    items += [known_item(n, "2", CompletionItemKind.Function, f"{n}({args})", f"{about} (an operation on matrices)")
-              for n, (args, about) in MATRIX_CALLS.items() if n not in own]
-    items += [known_item(n, "2", CompletionItemKind.Function, f"{n}({args})", f"{about} (a function of tensors)")
-              for n, (args, about) in TENSOR_CALLS.items() if n not in own]
+    items += [known_item(n, "2", CompletionItemKind.Function, f"{n}({args})", f"{about} ({of})")
+              for calls, of in ((MATRIX_CALLS, "an operation on matrices"), (TENSOR_CALLS, "a function of tensors"))
+              for n, (args, about) in calls.items() if n not in own]
     items += [known_item(n, "3", CompletionItemKind.Constant, "constant") for n in NAMED_CONSTANTS if n not in own]
     items += [known_item(w, "4", CompletionItemKind.Keyword, "word of the language", WORDS[w]) for w in KEYWORDS]
     items += [known_item(w, "4", CompletionItemKind.Keyword, "constraint of an input", about) for w, about in CONSTRAINTS.items()]

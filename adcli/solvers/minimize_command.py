@@ -84,11 +84,11 @@ def command(options: MinimizeOptions) -> int:
     load_scipy()
     from adcli.numerics.optimality import outside
     from adcli.solvers import ampl
-    from adcli.solvers.minimize import advice, minimize, stated
+    from adcli.solvers.minimize import Optimum, Problem, advice, minimize, stated
     from adcli.solvers.minimize_report import Report
     from adcli.solvers.point_report import written
     model = ampl.refuse_whole_numbers(program.source and program.source.origin) if options.ampl else None
-    progress, found = Progress(None, shown=not options.quiet), []
+    progress, found = Progress(None, shown=not options.quiet), list[tuple[Problem, Optimum]]()
 
     def watch(iteration: int, evaluation: int, value: float, conditions: np.ndarray, bounds: Bounds) -> None:
         place = f"iteration {iteration:,}" if iteration else f"evaluation {evaluation:,}"
