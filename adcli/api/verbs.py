@@ -158,8 +158,8 @@ def seeds(kind: str, given: str | Values | None) -> Values | None:
     """A direction or weights, numbers or arrays by name."""
     known = by_name(kind, given)
     if isinstance(known, str):
-        from adcli.answers.evaluation import components
-        return components(known, kind)
+        from adcli.answers.evaluation import directions
+        return directions(known, kind, {})
     return known
 
 

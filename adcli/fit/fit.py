@@ -198,7 +198,7 @@ class RowModel:
 
     def explained(self, b: Array, row: int) -> list[str]:
         """Explanation of numbers in a row that are not finite."""
-        from adcli.solvers.explain_failure import not_finite
+        from adcli.why.remarks import not_finite
         return not_finite(self.task.primal, self.names, self.point(b, row))
 
     def by_output(self, x: Array) -> Array:

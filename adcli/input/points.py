@@ -386,7 +386,9 @@ def no_value(part: str, kinds: Mapping[str, int], option: str) -> str:
         from adcli.input.point_files import TABLES  # only after a fault
         return f"rows go to --data: --data {part}" if part.lower().removesuffix(".gz").endswith(TABLES) else \
             f"a file of values has @: {option} @{part}"
-    return f"write {option} {f'{part}={LISTS.get(kinds[part], 1)}' if part in kinds else 'x=2,y=5' if option == '--at' else f'{part}=1'}"
+    if part in kinds:
+        return f"write {option} {part}={LISTS.get(kinds[part], 1)}"
+    return f"write {option} {'x=2,y=5' if option == '--at' else f'{part}=1'}"
 
 
 def several_points(name: str, values: list[str], option: str) -> str:
