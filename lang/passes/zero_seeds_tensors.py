@@ -28,18 +28,15 @@ from adcli.lang.simplify.sum_parts import sources_of
 
 def enter(gate: Gate, e: Equation) -> None:
     """Enter an operation on tensors, gated, and where its results exist."""
-    if isinstance(e.op, Comprehension):
-        _comprehension(gate, e, e.op)
-    elif isinstance(e.op, Recurrence):
-        _recurrence(gate, e, e.op)
-    else:
+    if isinstance(e.op, MatrixOperation):
         _matrix(gate, e, e.op)
+        return
+    gate.flags.update({a: _number(gate.b, gate.present[a]) for a in e.args if a in gate.present and a not in gate.flags})
+    (_recurrence if isinstance(e.op, Recurrence) else _comprehension)(gate, e, e.op)
 
 
 def _comprehension(gate: Gate, e: Equation, op: Comprehension) -> None:
     """A comprehension with its body gated, and where its result exists."""
-    numbers = {a: _number(gate.b, gate.present[a]) for a in e.args if a in gate.present and a not in gate.flags}
-    gate.flags.update(numbers)
     gated, body, exists = _gated(gate, e, op)
     gate.b.equations.append(gated)
     if op.reduction in ("=", "+"):
@@ -71,7 +68,6 @@ def _recurrence(gate: Gate, e: Equation, op: Recurrence) -> None:
     """A recurrence with the bodies of its statements gated, and where its histories exist: histories again."""
     statements, system = whole_statements(e), StepSystem(op, op.down)
     starts = dict(zip(e.outs, e.args, strict=False))
-    gate.flags.update({a: _number(gate.b, gate.present[a]) for a in e.args if a in gate.present and a not in gate.flags})
     places = step_places(statements, op.step)
     active = active_histories(e, gate.flags.keys())
     for out in [out for out in e.outs if out in active]:

@@ -1,8 +1,11 @@
 """A recurrence as data: its statements as operations over all steps, and at one step."""
+from dataclasses import replace
+
 from adcli.lang.ir import Equation, Lit, Param, Var
 from adcli.lang.ir.affine import Index, affine
+from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.comprehension import Comprehension, Range, Read, identity_body
-from adcli.lang.operations.recurrence import Recurrence, at_one_step, signature_of, step_place, whole_statements
+from adcli.lang.operations.recurrence import Recurrence, at_one_step, boxed, signature_of, step_place, whole_statements
 
 STEPS = affine("T")
 
@@ -43,3 +46,13 @@ def test_constants_are_the_arguments_behind_the_histories():
     more = Recurrence(signature=">r", step=op.step, low=op.low, high=op.high, histories=op.histories, constants=(inner,),
                       statements=(Equation(s.outs, s.op, (inner,)),))
     assert whole_statements(Equation(e.outs, more, (Lit(0.0), a)))[0].args == (a,)
+
+
+def test_operations_of_every_kind_say_what_their_results_start_from():
+    e, row = copied(), Equation((Var("z"),), TABLE["add"], (Lit(1.0), Lit(2.0)))
+    (inner,) = boxed([row, e])
+    added = replace(inner, op=replace(inner.op, onto=0))
+    assert [*e.op.started(e)] == [(e.args[0], e.outs[0])]
+    assert row.op.start(row) is None and [*row.op.started(row)] == [*inner.op.started(inner)] == []
+    assert [*added.op.started(added)] == [(inner.args[0], e.outs[0])]
+    assert (row.op.onto, row.op.reduction) == (None, "=")
