@@ -9,8 +9,8 @@ import pytest
 @pytest.mark.parametrize("kind", native.ATTEMPTS)
 def test_each_kind_looks_at_operations(kind, monkeypatch):
     monkeypatch.setattr(native, "POINTS", 40)
-    seeds = ["1", "2", "3"]
-    assert [native.replay(b"", (kind, seed)) for seed in seeds] == [None] * 3
+    seeds = ["1", "2"]
+    assert [native.replay(b"", (kind, seed)) for seed in seeds] == [None] * 2
     assert sum(native.ATTEMPTS[kind](native.random.Random(int(seed))) for seed in seeds) > 0
 
 

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array, random_array, vstack
 from adcli.numerics.sparse_optimality import STEP, dependent, of_length_one
 
 
-@pytest.mark.parametrize("rows, columns", [(1, 1), (3, 2), (5, 9), (8, 8), (40, 100), (200, 500)])
+@pytest.mark.parametrize("rows, columns", [(1, 1), (3, 2), (5, 9), (8, 8), (40, 100)])
 @pytest.mark.parametrize("twice", [0, 1, 3])
 @pytest.mark.parametrize("apart", [0.0, 1e-9, 1e-4])
 def test_rows_that_singular_vectors_show(rows: int, columns: int, twice: int, apart: float) -> None:
