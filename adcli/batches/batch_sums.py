@@ -24,9 +24,9 @@ from adcli.batches.batch_function import BatchFunction, Faults, marked
 from adcli.codegen.machine.cache import own_content
 from adcli.lang.ir import LEVELS, Program, Values, shape_of
 from adcli.lang.ir.errors import AdError, nearest
-from adcli.lang.ir.names import Names, composed, repeated
+from adcli.lang.ir.names import composed, repeated
 from adcli.lang.printing.printer import print_program
-from adcli.rows.sum_work import ArraySums, Quantity, SumWork, quantities
+from adcli.rows.sum_work import ArraySums, Quantity, SumNames, SumWork, free_names, quantities
 from adcli.rows.sums import Key, OtherShapes, Sums
 from adcli.rows.sums import columns as columns_of
 from adcli.task.request import Signature, columns
@@ -56,16 +56,14 @@ class BatchSums:
     origin: Origin
 
     def __repr__(self) -> str:
-        names = [*self.group_by, self._names[0], *self._ranks]
+        names = [*self.group_by, self._names.rows, *self._ranks]
         return f"<adcli.BatchSums ({', '.join(self.results.inputs)}) -> ({', '.join(names)})>"
 
     # ------------------------------------------------------------ names
 
     @cached_property
-    def _names(self) -> tuple[str, str | None, list[str]]:
-        """Names of the row count, of the sum of the weights, and of the row count of each status."""
-        free = Names([*self.results.function.outputs[:-1], *self.group_by])
-        return free.fresh("rows"), self.weights and free.fresh("weights"), [free.fresh(f"rows_{level}") for level in LEVELS]
+    def _names(self) -> SumNames:
+        return free_names(self.results.function.outputs[:-1], self.group_by, self.weights is not None)
 
     @cached_property
     def _summed(self) -> tuple[Quantity, ...]:
@@ -74,7 +72,7 @@ class BatchSums:
         found = columns(program)[:-1]
         values = tuple(c.name for c in found if not c.wrt)
         wrt = tuple(dict.fromkeys(c.wrt[0] for c in found if len(c.wrt) == 1))
-        return quantities(Signature(program.params, values, tuple(found), wrt), self.gauss_newton, self._names[1])
+        return quantities(Signature(program.params, values, tuple(found), wrt), self.gauss_newton, self._names.weights)
 
     @cached_property
     def _ranks(self) -> dict[str, int]:
@@ -82,7 +80,7 @@ class BatchSums:
         program = self.results.function.program
         if not self.results.tensors:
             return {q.name: 0 for q in self._summed}
-        weights = {self._names[1]: 0} if self._names[1] else {}
+        weights = {self._names.weights: 0} if self._names.weights else {}
         return {**weights, **{r.name: len(shape_of(r.atom)) for r in program.results[:-1]}}
 
     def schema(self, given: pa.Schema) -> pa.Schema:
@@ -98,8 +96,7 @@ class BatchSums:
         return pa.schema([self._group_field(given, name) for name in self.group_by])
 
     def _finished(self, groups: pa.Schema) -> pa.Schema:
-        rows, _, levels = self._names
-        counts = [rows, *(levels if self.status else ())]
+        counts = [self._names.rows, *(self._names.levels if self.status else ())]
         fields = [*groups, *((name, pa.int64()) for name in counts), *((name, list_type(n)) for name, n in self._ranks.items())]
         found = pa.schema(fields)
         if (twice := repeated(found.names)) is not None:
@@ -214,7 +211,7 @@ class BatchSums:
         *found, levels = self.results.row_by_row(given, batch.num_rows, faults)
         if faults:
             return self._without(batch, groups, at, faults)
-        sums = ArraySums(self.results.function.outputs[:-1], self._names[1])
+        sums = ArraySums(self.results.function.outputs[:-1], self._names.weights)
         with one_shape():
             for i, row in enumerate(zip(*found, strict=True)):
                 sums.add(row, int(levels[i]), keys[i], None if weights is None else float(weights[i]))

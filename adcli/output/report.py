@@ -52,16 +52,10 @@ def which(i: int, at: Values, number: Number) -> str:
 
 def csv_rows(layout: Layout, rows: Iterable[Row], number: Number, separator: str = ",") -> Iterator[str]:
     """The header, then a line a point."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n", delimiter=separator)
-    writer.writerow([*layout.inputs, *layout.seeds, *layout.names])
+    yield csv_text([*layout.inputs, *layout.seeds, *layout.names], separator=separator)
     for row in rows:
-        line = [number(v) for v in (*row.at.values(), *row.results)]
-        writer.writerow([*line, LEVELS[row.level]] if layout.status else line)
-        yield buffer.getvalue()
-        buffer.seek(0)
-        buffer.truncate()
-    yield buffer.getvalue()
+        status = [LEVELS[row.level]] if layout.status else []
+        yield csv_text([*map(number, (*row.at.values(), *row.results)), *status], separator=separator)
 
 
 def csv_text(*records: Iterable[object], separator: str = ",") -> str:

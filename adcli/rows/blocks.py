@@ -40,8 +40,8 @@ FEW_RESULTS = 16
 class Done:
     """A block that has been worked on: its bytes, its rows, its lines; the bad rows, each with its line in the block; how many
     rows are not finite or, with --strict, not smooth, and the first of them with its line; for inputs that leave their range a
-    value that does; what the rows add up to, where that is asked for; the rows in place of their bytes, where columns have
-    types. `rest` is what becomes of its other rows, worked on as it is asked for."""
+    value that does; what the rows add up to, where that is asked for, or what is still to be added; the rows in place of their
+    bytes, where columns have types. `rest` is what becomes of its other rows, worked on as it is asked for."""
 
     data: bytes
     rows: int
@@ -51,6 +51,7 @@ class Done:
     first: tuple[int, Row] | None
     outside: dict[str, float]
     sums: Sums | None = None
+    summed: Sequence[Any] = ()
     typed: ColumnBlock | None = None
     rest: Iterable[Done] = ()
 

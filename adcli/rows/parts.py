@@ -8,7 +8,6 @@ import os
 import pickle
 import threading
 import zlib
-from abc import ABC, abstractmethod
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -261,34 +260,15 @@ class Heard(Reporter):
         self.found = {**found, **self.found}
 
 
-class PartRun(TableRun, ABC):
-    """One part on its way through a program."""
-
-    @property
-    def name(self) -> str:
-        return self.locations[0].name
-
-    @abstractmethod
-    def result(self) -> dict[str, Any]:
-        """Do it; what the manifest has of it."""
-
-
-class PartRows(PartRun):
-    """A part whose rows are written to a file of their own."""
-
-    def result(self) -> dict[str, Any]:
-        path = str(self.options.output)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with packed_destination(path, self.options.document) as out:
-            self.write(out)
-        return {"sha256": manifest.sha256(path)}
-
-
-class PartSums(PartRun, SumRun):
-    """A part whose rows are added up."""
-
-    def result(self) -> dict[str, Any]:
-        return {"sums": packed(self.summed()), "separator": self.form.separator.decode(), "comma": self.form.comma}
+def result(run: TableRun) -> dict[str, Any]:
+    """Go through a part, whose rows are added up or written to a file of their own; what the manifest has of it."""
+    if isinstance(run, SumRun):
+        return {"sums": packed(run.summed()), "separator": run.form.separator.decode(), "comma": run.form.comma}
+    path = str(run.options.output)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with packed_destination(path, run.options.document) as out:
+        run.write(out)
+    return {"sha256": manifest.sha256(path)}
 
 
 def packed(sums: Sums) -> str:
@@ -306,12 +286,12 @@ def done(job: Job, part: Part, task: Task | None = None, progress: Any = None) -
     another place, and is raised."""
     task = task or task_of(job)
     reporter = Heard(task, job.options)
-    run: PartRun | None = None
+    run: TableRun | None = None
     try:
-        kind = PartSums if job.options.summed else PartRows
+        kind = SumRun if job.options.summed else TableRun
         run = kind(task, [part.piece], part_options(job, part), reporter, job.known)
         run.progress = progress or run.progress
-        result = run.result()
+        found = result(run)
     except BadTable as fault:
         return Outcome(part, said=reporter.said, fault=str(fault), final=job.options.on_error == "stop")
     except AdError as fault:
@@ -320,7 +300,7 @@ def done(job: Job, part: Part, task: Task | None = None, progress: Any = None) -
         if run:
             run.close()
     file = {"file": part.file} if part.file else {}
-    return Outcome(part, run.rows, run.bad, reporter.failed, reporter.said, reporter.found, {**file, **result})
+    return Outcome(part, run.rows, run.bad, reporter.failed, reporter.said, reporter.found, {**file, **found})
 
 
 def part_options(job: Job, part: Part) -> ResultOptions:

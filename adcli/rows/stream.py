@@ -276,7 +276,7 @@ class TableRun:
     @property
     def name(self) -> str:
         """Name of all tables in messages."""
-        return self.first.source.name if len(self.locations) == 1 else f"{len(self.locations)} tables"
+        return self.locations[0].name if len(self.locations) == 1 else f"{len(self.locations)} tables"
 
     def close(self) -> None:
         self.progress.clear()

@@ -6,16 +6,16 @@ knows a table or a command line.
 from __future__ import annotations
 
 import math
-from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from adcli.codegen.machine.arrays import addresses, compute, of_doubles
 from adcli.codegen.machine.kernel import Kernel, pointers
 from adcli.codegen.machine.memory import require_room
 from adcli.codegen.rows import exact_sums
-from adcli.lang.ir import Values
+from adcli.lang.ir import LEVELS, Values
 from adcli.lang.ir.names import Names
 from adcli.rows.sums import Key, Shape, Sums, refuse_other_shapes
 from adcli.task.request import Signature
@@ -79,6 +79,23 @@ def _squares(signature: Signature) -> Iterable[tuple[tuple[str, ...], list[Produ
             yield ("jtj", a, b), [(first[r, a], first[r, b]) for r in outputs if (r, a) in first and (r, b) in first]
 
 
+class SumNames(NamedTuple):
+    """Names of the columns of a sum: the groups by, the number of rows, the weights (None: there are none), and the number
+    of rows of each status level."""
+
+    groups: tuple[str, ...]
+    rows: str
+    weights: str | None
+    levels: tuple[str, ...]
+
+
+def free_names(results: Iterable[str], groups: tuple[str, ...], weighted: bool) -> SumNames:
+    """Names that the results and the groups leave free."""
+    free = Names([*results, *groups])
+    return SumNames(groups, free.fresh("rows"), free.fresh("weights") if weighted else None,
+                    tuple(free.fresh(f"rows_{level}") for level in LEVELS))
+
+
 # ---------------------------------------------------------------- how it is summed
 
 class SumWork:
@@ -87,14 +104,10 @@ class SumWork:
 
     def __init__(self, kernel: Kernel, signature: Signature, constant: Mapping[str, float], summed: Sequence[Quantity],
                  keep: bool = True) -> None:
-        if kernel.entry.code != "d":
-            from adcli.codegen.machine.arrays import of_doubles
-            kernel = of_doubles(kernel)
-        self.kernel, self.signature, self.summed = kernel, signature, tuple(summed)
+        self.kernel, self.signature, self.summed = of_doubles(kernel), signature, tuple(summed)
         chunk = max(LEAST_CHUNK, SCRATCH // kernel.entry.outputs)
         self.chunk = max(kernel.lanes, min(CHUNK, chunk) // kernel.lanes * kernel.lanes)
-        self.constant = {name: array("d", [x]) * self.chunk for name, x in constant.items()}
-        self.zeros = array("i", [0]) * self.chunk
+        self.constant = {name: np.full(self.chunk, x) for name, x in constant.items()}
         self.terms = max((len(q.terms) for q in self.summed), default=1)
         self.adders = {q.factors: exact_sums.adder(q.factors, keep) for q in summed}
 
@@ -107,8 +120,6 @@ class SumWork:
         are the `weights`. Where there are groups, `keys` has these, and `numbers` the position of its key for each row, in a
         column of 32-bit integers."""
         total = self.nothing(keys)
-        if numbers is not None:
-            numbers = np.frombuffer(numbers, np.int32)
         room = max(1, RECORDS // sum(exact_sums.record(q.factors) for q in self.summed))
         step = exact_sums.MOST_TERMS // self.terms
         step = step if len(total.index) <= room else min(step, room)
@@ -116,44 +127,49 @@ class SumWork:
             end = min(begin + step, rows)
             which, groups, local = None, np.zeros(1, np.intp), np.zeros(1, np.intp)
             if numbers is not None:
-                groups, local = np.unique(numbers[begin:end], return_inverse=True)
+                groups, local = np.unique(np.asarray(numbers)[begin:end], return_inverse=True)
                 which = {f: (local * width).astype(np.int32) for f, width in total.widths.items()}
-            records = {f: exact_sums.records(f, len(groups) * width) for f, width in total.widths.items()}
-            levels = [np.frombuffer(status).astype(np.int8) for status in
-                      self._run(columns, begin, end, which, weights, records)]
+            records = {f: no_records(f, len(groups), width) for f, width in total.widths.items()}
+            levels = [*self._run(columns, begin, end, which, weights, records)]
             for f, made in records.items():
                 total.add_records(f, made, groups)
             total.add_rows(groups, local, np.concatenate(levels), (end - begin) * self.terms)
         return total
 
-    def _run(self, columns: Values, begin: int, end: int, numbers: Mapping[int, Any] | None, weights: Any,
-             records: Mapping[int, array[int]]) -> Iterator[memoryview]:
-        """Add rows to records, from the `numbers` of these on where there are several; gives the status levels of some rows after
-        the other."""
-        kernel, lanes = self.kernel, self.kernel.lanes
-        names = [p.name for p in self.signature.inputs]
-        given = [(address(self.constant[n]), 0) if n in self.constant else (address(columns[n]), 8) for n in names]
-        scratch = [array("d", bytes(8 * self.chunk)) for _ in range(kernel.entry.outputs)]
-        into, work = [address(c) for c in scratch], kernel.workspace()
-        weight = 0 if weights is None else address(weights)
+    def _run(self, columns: Values, begin: int, end: int, numbers: Mapping[int, np.ndarray] | None, weights: Any,
+             records: Mapping[int, np.ndarray]) -> Iterator[np.ndarray]:
+        """Add rows to records, by the `numbers` of these where there are several; gives the status levels of some rows after the
+        other."""
+        known = {name: np.asarray(column) for name, column in columns.items()}
+        scratch = [np.empty(self.chunk) for _ in range(self.kernel.entry.outputs)]
+        zeros = np.zeros(self.chunk, np.int32)
         for start in range(begin, end, self.chunk):
             count = min(self.chunk, end - start)
-            whole = count - count % lanes
-            kernel(pointers([at + step * start for at, step in given]), pointers(into), 0, whole, work)
-            if whole < count:
-                rest = [self.constant[n][:1] if n in self.constant else
-                        array("d", memoryview(columns[n])[start + whole:start + count].tolist()) for n in names]
-                padded = [c + c[-1:] * (lanes - len(c)) for c in rest]
-                kernel(pointers([address(c) for c in padded]), pointers([at + 8 * whole for at in into]), 0, lanes, work)
-            factors = {WEIGHT: weight + 8 * start, **dict(enumerate(into))}
-            places = {f: address(made) for f, made in records.items()}
-            which = {f: address(self.zeros) if numbers is None else address(numbers[f]) + 4 * (start - begin) for f in records}
+            here, first = slice(start, start + count), slice(start - begin, start - begin + count)
+            found = [column[:count] for column in scratch]
+            compute(self.kernel, [self.constant[p.name][:count] if p.name in self.constant else known[p.name][here]
+                                  for p in self.signature.inputs], found, count, 1, new=True)
+            factors = dict(enumerate(found))
+            if weights is not None:
+                factors[WEIGHT] = np.asarray(weights)[here]
+            done = dict.fromkeys(records, 0)
             for q in self.summed:
+                f = q.factors
+                which = zeros[:count] if numbers is None else numbers[f][first]
                 for term in q.terms:
-                    self.adders[q.factors](pointers([*(factors[i] for i in term), which[q.factors]]),
-                                           pointers([places[q.factors]]), 0, count)
-                places[q.factors] += 8 * exact_sums.record(q.factors)
-            yield memoryview(scratch[-1])[:count]
+                    add_products(self.adders[f], [factors[i] for i in term], which, records[f][0, done[f]:])
+                done[f] += 1
+            yield found[-1].astype(np.int8)
+
+
+def no_records(factors: int, groups: int, width: int) -> np.ndarray:
+    """Records of sums of so many factors, as many for each group, to which nothing has been added."""
+    return np.full((groups, width, exact_sums.record(factors)), exact_sums.BIAS, np.int64)
+
+
+def add_products(add: Kernel, factors: Sequence[np.ndarray], numbers: np.ndarray, records: np.ndarray) -> None:
+    """Add the product of the factors in each row to a record, by the numbers of these from the first one on."""
+    add(pointers(addresses([*factors, numbers])), pointers(addresses([records])), 0, len(numbers))
 
 
 class ArraySums:
@@ -212,12 +228,10 @@ class ArraySums:
                    local: np.ndarray) -> None:
         """Add some elements of all rows, each times the scale of its row if there is one."""
         width = terms.shape[1]
-        column = np.ascontiguousarray(terms)
         numbers = (local[:, None] * width + np.arange(width)).astype(np.int32)
-        scales = [np.repeat(x, width) for x in scale]
-        records = exact_sums.records(factors, len(groups) * width)
-        self.adders[factors](pointers([*map(address, scales), address(column), address(numbers)]),
-                             pointers([address(records)]), 0, numbers.size)
+        records = no_records(factors, len(groups), width)
+        add_products(self.adders[factors], [*(np.repeat(x, width) for x in scale), terms.ravel()],
+                     numbers.ravel(), records)
         self.total.add_records(factors, records, groups, start)
 
     def sums(self) -> Sums:
@@ -225,11 +239,3 @@ class ArraySums:
         if self.held:
             self._add_held()
         return self.total
-
-
-def address(column: Any) -> int:
-    """Where the memory of a column begins."""
-    if isinstance(column, array):
-        return column.buffer_info()[0]
-    found: int = column.ctypes.data
-    return found

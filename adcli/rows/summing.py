@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -21,13 +21,13 @@ from adcli.input.fields import Fault
 from adcli.input.settings import ResultOptions
 from adcli.lang.ir import LEVELS, Param, Values, Var
 from adcli.lang.ir.errors import AdError, one_line
-from adcli.lang.ir.names import Names, composed, repeated
+from adcli.lang.ir.names import composed, repeated
 from adcli.output.layout import Row, nested
 from adcli.output.numbers import json_number, json_text, number_format, shortest
 from adcli.output.streams import write_points
 from adcli.output.suffixes import ARRAYS
 from adcli.rows.blocks import Done, Work, parquet_tables
-from adcli.rows.sum_work import ArraySums, SumWork, quantities
+from adcli.rows.sum_work import ArraySums, SumNames, SumWork, free_names, quantities
 from adcli.rows.sums import Group, Key, OtherShapes, Sums, columns
 from adcli.tables.appended import json_field, quoted, slices
 from adcli.tables.appended import json_text as json_value
@@ -43,22 +43,10 @@ def other_shapes(fault: OtherShapes) -> str:
     return f"'{fault.name}' has shape {fault.found}, and {fault.known} in the rows before: a sum needs one shape"
 
 
-class SumNames(NamedTuple):
-    """Names of the columns of a sum: the groups by, the number of rows, the weights (None: there are none), and the number
-    of rows of each status level."""
-
-    groups: tuple[str, ...]
-    rows: str
-    weights: str | None
-    levels: tuple[str, ...]
-
-
 def sum_names(signature: Signature, options: ResultOptions) -> SumNames:
-    """Names that the results leave free."""
-    groups = groups_by(options)
-    free = Names([*(c.name for c in signature.results), *groups])
-    return SumNames(groups, free.fresh("rows"), None if options.weights is None else free.fresh("weights"),
-                    tuple(free.fresh(f"rows_{level}") for level in LEVELS) if options.status else ())
+    """The names of the columns that options ask for."""
+    found = free_names([c.name for c in signature.results], groups_by(options), options.weights is not None)
+    return found if options.status else found._replace(levels=())
 
 
 def weighted_by(options: ResultOptions) -> str | None:
@@ -80,12 +68,8 @@ def groups_by(options: ResultOptions) -> tuple[str, ...]:
     return tuple(found)
 
 
-class SumRow(NamedTuple):
-    """A group with its sums or means, each rounded."""
-
-    key: Key
-    group: Group
-    values: list[float]
+SumRow = tuple[Key, Group, list[float]]
+"""A group with its sums or means, each rounded."""
 
 
 class SumReport:
@@ -105,8 +89,8 @@ class SumReport:
     def rows(self) -> Iterator[SumRow]:
         """The sums of each group, or of all rows."""
         for key, group in self.total.items():
-            row = SumRow(key, group, group.values(self.options.mean, self.weighted))
-            self.remark(row)
+            row = key, group, group.values(self.options.mean, self.weighted)
+            self.remark(*row)
             yield row
 
     def entries(self, values: list[float]) -> list[Any]:
@@ -117,9 +101,8 @@ class SumReport:
         return [np.reshape(list(islice(rest, math.prod(shape))), shape) if shape else next(rest)
                 for shape in self.shapes.values()]
 
-    def remark(self, row: SumRow) -> None:
+    def remark(self, key: Key, group: Group, values: list[float]) -> None:
         """Say what is not finite although all rows are."""
-        key, group, values = row
         if all(map(math.isfinite, values)):
             return
         self.reporter.failed, where = True, f"{self.title(key)}: " if key else ""
@@ -146,7 +129,7 @@ class SumReport:
                 self.write_arrays(out)
             case form if form in MATRIX_FORMATS:
                 from adcli.answers.results import matrices
-                row = Row({}, next(self.rows()).values[self.weighted:][:self.results], -1)
+                row = Row({}, next(self.rows())[2][self.weighted:][:self.results], -1)
                 write_points(out, matrices(self.task, form, [row], self.number, False))
             case "json":
                 write_points(out, (json_text(self.record(*row)) + "\n" for row in self.rows()))
@@ -220,10 +203,10 @@ class SumReport:
     def arrays(self) -> tuple[list[Key], dict[str, Any]]:
         """The groups, and the numbers in columns."""
         keys, numbers, values = [], array("q"), array("d")
-        for row in self.rows():
-            keys.append(row.key)
-            numbers.extend(n for _, n in self.counts(row.group))
-            values.extend(row.values)
+        for key, group, sums in self.rows():
+            keys.append(key)
+            numbers.extend(n for _, n in self.counts(group))
+            values.extend(sums)
         names = self.names.rows, *self.names.levels
         return keys, columns(dict.fromkeys(names, ()), keys, np.array(numbers)) | columns(self.shapes, keys, np.array(values))
 
@@ -327,32 +310,29 @@ class SumBlocks(Summing):
         if weights is not None and not math.isfinite(float(abs(weights).max())):
             text = block if isinstance(block, bytes) else parquet_tables("Parquet").as_csv(self.table, block)
             return self._listed(self._read(text), text)
-        sums = self._added(columns, count, lines.grouped(self.table) if self.grouped else ())
-        rough = self._first_rough(sums, columns, range(count), block)
-        return Done(b"", count, count, [], *rough, self._outside_arrays(columns), sums)
-
-    def _added(self, columns: Mapping[str, Any], count: int, groups: Sequence[Any]) -> Sums:
-        return self.adder.add(columns, count, columns.get(self.weights or ""), *groups)
+        groups = lines.grouped(self.table) if self.grouped else ()
+        return self._summed(columns, groups, range(count), block, count, [], self._outside_arrays(columns))
 
     def _listed(self, rows: Rows, block: bytes) -> Done:
         kept, faults = self._kept(rows)
         rows = rows if len(kept) == len(rows.texts) else rows.only(kept, rows.lines)
         columns = {p.name: array("d", c) for p, c in zip(self.table.inputs, rows.columns, strict=True)}
-        count, known = len(rows.texts), dict[bytes, int]()
-        numbers = array("i", [known.setdefault(text, len(known)) for text in rows.texts]) if self.grouped else None
-        groups = [tuple(json.loads(text)) for text in known], numbers
-        sums = self._added(columns, count, groups if self.grouped else ())
-        rough = self._first_rough(sums, columns, kept, block)
-        return Done(b"", count, rows.lines, faults, *rough, self._outside(columns, ()), sums)
+        known = dict[bytes, int]()
+        numbers = array("i", [known.setdefault(text, len(known)) for text in rows.texts if self.grouped])
+        groups = ([tuple(json.loads(text)) for text in known], numbers) if self.grouped else ()
+        return self._summed(columns, groups, kept, block, rows.lines, faults, self._outside(columns, ()))
 
-    def _first_rough(self, sums: Sums, columns: Values, kept: Sequence[int],
-                     block: Any) -> tuple[int, tuple[int, Row] | None]:
-        """How many rows are not finite (with --strict: or not smooth), and the first of them with its line."""
-        if not sums.rough(self.strict):
-            return 0, None
-        many, first, row = rough_rows(self.task, self.constant, columns, len(kept), self.strict)
-        line = kept[first] if not isinstance(block, bytes) else next(islice(self.table.split(block), kept[first], None))[1]
-        return many, (line, row)
+    def _summed(self, columns: Mapping[str, Any], groups: Sequence[Any], kept: Sequence[int], block: Any, lines: int,
+                faults: list[tuple[int, Fault]], outside: dict[str, float]) -> Done:
+        """The sums of the rows that are kept of a block; how many are not finite (with --strict: or not smooth), and the first
+        of them with its line."""
+        sums = self.adder.add(columns, len(kept), columns.get(self.weights or ""), *groups)
+        many, told = 0, None
+        if sums.rough(self.strict):
+            many, first, row = rough_rows(self.task, self.constant, columns, len(kept), self.strict)
+            line = kept[first] if not isinstance(block, bytes) else next(islice(self.table.split(block), kept[first], None))[1]
+            told = line, row
+        return Done(b"", len(kept), lines, faults, many, told, outside, sums)
 
 
 def rough_rows(task: Task, known: Mapping[str, float], columns: Values, rows: int,

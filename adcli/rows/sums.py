@@ -8,7 +8,6 @@ them is not 0. So a group takes as many words as its numbers span, and merging i
 from __future__ import annotations
 
 import math
-from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import islice
@@ -134,9 +133,8 @@ class Sums:
 
     # ------------------------------------------------------------ what is added
 
-    def add_records(self, factors: int, records: array[int], groups: np.ndarray, start: int = 0) -> None:
-        """Add the records of these groups, which all differ: as many for each, of the sums from `start` on."""
-        found = np.frombuffer(records, np.int64).reshape(len(groups), -1, exact_sums.record(factors))
+    def add_records(self, factors: int, found: np.ndarray, groups: np.ndarray, start: int = 0) -> None:
+        """Add records, a row of them for each of these groups, which all differ, of the sums from `start` on."""
         part = slice(start, start + found.shape[1])
         for word in np.flatnonzero((found != exact_sums.BIAS).any(axis=(0, 1))).tolist():
             self._limb(factors, word)[groups, part] += found[:, :, word] - exact_sums.BIAS

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -147,13 +147,6 @@ class SummedRow(NamedTuple):
     level: int
 
 
-@dataclass(slots=True)
-class RowsToSum(Done):
-    """A block whose rows are still to be added."""
-
-    found: Sequence[SummedRow] = ()
-
-
 class TensorSumWork(Summing, TensorWork):
     """From the bytes of rows to their results."""
 
@@ -165,14 +158,13 @@ class TensorSumWork(Summing, TensorWork):
                  for i, text in enumerate(rows.texts)]
         rough = [i for i, row in enumerate(found) if (self.strict and row.level) or not all(map(self.finite, row.results))]
         first = self._first(block, places[rough[0]], rough[0], columns, results, levels) if rough else None
-        return RowsToSum(b"", len(found), rows.lines, faults, len(rough), first, self._outside(columns, ()), found=found)
+        return Done(b"", len(found), rows.lines, faults, len(rough), first, self._outside(columns, ()), summed=found)
 
     def empty(self) -> ArraySums:
         return ArraySums([c.name for c in self.task.signature.results], self.names.weights, self.keep)
 
     def add(self, total: Any, done: Done) -> None:
-        assert isinstance(done, RowsToSum)
-        for row in done.found:
+        for row in done.summed:
             try:
                 total.add(row.results, row.level, row.key, row.weight)
             except OtherShapes as fault:

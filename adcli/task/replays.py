@@ -163,15 +163,20 @@ def replayed(task: Task, point: Values) -> Replay | None:
     """Entry of the cache for the shapes of a point."""
     if task.slot is None or task.counts is None:
         return None
-    data = task.slot.store.get(entry_name(task.slot, task.counts, point, task.seeds))
-    found = json.loads(data) if data else {}
-    kernel = stored(task.slot.store, found["code"]) if found else None
+    found, kernel = kept_entry(task.slot.store, entry_name(task.slot, task.counts, point, task.seeds))
     if kernel is None:
         return None
     small = task.request.precision == "double" and found["needed"] <= SMALL_BYTES and all(map(prod, found["outputs"])) \
         and all(isinstance(x, float | memoryview) for x in (*point.values(), *task.seeds.values()))
     return (Replay if small else array_replay())(found, task.signature.inputs, task.request.precision, task.signature.source,
                                                  kernel)
+
+
+def kept_entry(store: Store, name: str) -> tuple[dict[str, Any], Any]:
+    """An entry of the cache with its code, None where that is not there."""
+    data = store.get(name) if name else None
+    found = json.loads(data) if data else {}
+    return found, stored(store, found["code"]) if found else None
 
 
 def entry_name(slot: Slot, counts: Sequence[str], point: Values, seeds: Values) -> str:
@@ -249,9 +254,7 @@ class KeptCode:
 
     def found(self) -> Replay | None:
         """The entry of the cache."""
-        data = self.store.get(self.name) if self.name else None
-        entry = json.loads(data) if data else {}
-        kernel = stored(self.store, entry["code"]) if entry else None
+        entry, kernel = kept_entry(self.store, self.name or "")
         return None if kernel is None else array_replay()(entry, self.inputs, self.precision, None, kernel)
 
     def keep(self, point: Values) -> None:

@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-import sys
-from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache, partial
 
 from adcli.codegen.machine.kernel import EntryPoint, Kernel, NoExecutableMemory, Pointers
@@ -46,29 +44,6 @@ def limbs(factors: int) -> int:
 def record(factors: int) -> int:
     """Words of 64 bits in a record: its limbs, then its counts."""
     return limbs(factors) + SPECIALS
-
-
-def records(factors: int, count: int) -> array[int]:
-    """New records, each of the sum 0."""
-    return array("q", [BIAS]) * (record(factors) * count)
-
-
-def taken(found: array[int], factors: int) -> Iterator[tuple[int, tuple[int, int, int]]]:
-    """For each record the sum of its finite terms, in units of 2^(UNIT·factors), and how many were NaN, +inf and -inf."""
-    size, words = record(factors), limbs(factors)
-    bias = sum(BIAS << 32 * i for i in range(words))
-    for start in range(0, len(found), size):
-        even, odd = found[start:start + words:2], found[start + 1:start + words:2]
-        whole = _joined(even) + (_joined(odd) << 32) - bias
-        nan, up, down = (n - BIAS for n in found[start + words:start + words + 3])
-        yield whole, (nan, up, down)
-
-
-def _joined(words: array[int]) -> int:
-    """Words of 64 bits as one integer, the lowest first."""
-    if sys.byteorder == "big":
-        words.byteswap()
-    return int.from_bytes(words.tobytes(), "little")
 
 
 @cache

@@ -1,7 +1,9 @@
 """Exact sums against fractions: any doubles, any order, products of up to three; with and without native code."""
+from __future__ import annotations
+
 import math
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from random import Random
 
@@ -9,7 +11,7 @@ import pytest
 from adcli.codegen.machine.kernel import Kernel, pointers
 from adcli.codegen.rows import exact_sums
 from adcli.codegen.rows.compiled import linked
-from adcli.codegen.rows.exact_sums import MOST_FACTORS, UNIT, InterpretedSums, adder, records, taken
+from adcli.codegen.rows.exact_sums import BIAS, MOST_FACTORS, UNIT, InterpretedSums, adder, limbs, record
 from adcli.codegen.rows.jit import object_code
 from session_seed import drawn
 
@@ -25,6 +27,18 @@ def wild(random: Random) -> float:
     if random.random() < 0.2:
         return random.choice(EDGES)
     return math.ldexp(random.choice((-1, 1)) * random.getrandbits(53), random.randint(-1074, 971))
+
+
+def records(factors: int, count: int) -> array[int]:
+    return array("q", [BIAS]) * (record(factors) * count)
+
+
+def taken(found: array[int], factors: int) -> Iterator[tuple[int, tuple[int, int, int]]]:
+    """For each record the sum of its finite terms, in units of 2^(UNIT·factors), and how many were NaN, +inf and -inf."""
+    for start in range(0, len(found), record(factors)):
+        words = [word - BIAS for word in found[start:start + record(factors)]]
+        nan, up, down = words[limbs(factors):limbs(factors) + 3]
+        yield sum(word << 32 * i for i, word in enumerate(words[:limbs(factors)])), (nan, up, down)
 
 
 def added(add: Kernel, columns: list[list[float]], numbers: list[int], count: int) -> Added:
