@@ -2,10 +2,13 @@
 from __future__ import annotations
 
 import ctypes
+import functools
+import pickle
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +19,7 @@ from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.lower.frontend import parse_source
 from c_programs import CC
 from command import adcli
+from pycparser.c_parser import CParser
 from sample_files import SCALARS
 from session_seed import half
 from sources import FOLDER, POINTS, evaluated, of_jax, original, program
@@ -85,6 +89,15 @@ def point_of(case: str) -> dict[str, Any]:
 def read_of(case: str) -> Function:
     """The program that a function is read as; what is a size of its arrays is no input of it."""
     return program(case, {n: x.tolist() if isinstance(x, np.ndarray) else x for n, x in point_of(case).items()}, ".c")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _each_file_is_parsed_once() -> Iterator[None]:
+    """The parser takes half of the time; what it makes is kept as bytes, so that each reader has nodes of its own."""
+    parse = functools.cache(lambda text, name: pickle.dumps(CParser().parse(text, name)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("adcli.from_c.tree.CParser", lambda: SimpleNamespace(parse=lambda *given: pickle.loads(parse(*given))))
+        yield
 
 
 @pytest.fixture(scope="session")
