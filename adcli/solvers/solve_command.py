@@ -85,6 +85,7 @@ def emitted(program: Program, options: SolveOptions) -> int:
     from adcli.input.fixed_inputs import with_constants
     from adcli.lang.derive.derivatives import jacobian
     from adcli.lang.derive.implicit import sensitivities
+    from adcli.lang.ir import has_tensors
     from adcli.lang.operations.activity import inputs_to_differentiate
     from adcli.solvers.conditions import with_equations
     from adcli.task.derive import DerivedProgram
@@ -104,7 +105,8 @@ def emitted(program: Program, options: SolveOptions) -> int:
         verb = verb._replace(name="sensitivities", header="the equations and the derivatives of the unknowns")
     made = sensitivities(equations, unknowns, constants) if options.sensitivities else jacobian(equations, every)
     worked = DerivedProgram(equations, made, every)
-    emit(Task(Request("jacobian", options.source), worked.signature, constants, worked=worked), options, verb)
+    signature = worked.signature._replace(tensors=has_tensors(made))
+    emit(Task(Request("jacobian", options.source), signature, constants, worked=worked), options, verb)
     return 0
 
 

@@ -31,7 +31,7 @@ class DerivedProgram:
         primal, program = self.primal, self.program
         outputs = tuple(r.name for r in primal.results)
         return Signature(program.params, outputs, tuple(columns(program)), tuple(self.wrt), primal.notes, primal.source,
-                         has_tensors(program))
+                         has_tensors(primal))
 
     def along(self, request: Request, seeds: Mapping[str, float]) -> DerivedProgram:
         """The derivative for seeds that are known: a zero seed drops what it would have caused, so none is emitted."""

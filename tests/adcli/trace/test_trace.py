@@ -207,6 +207,13 @@ def test_rows_of_tensors_have_the_numbers_of_jvp_and_vjp():
         np.testing.assert_allclose(row["adjoint"], backward[f"d_d{row['name']}"], rtol=1e-9)
 
 
+def test_a_program_with_a_tensor_that_its_derivative_lacks_has_rows_of_statements():
+    text = "input x, y; s +=! sqrt(i*y) where i in 0:3; v = x*y; output v"
+    record = succeeds("trace", "-e", text, "--at", "x=1,y=2", "--tangent", "x=1", "--format", "json").records[0]
+    (line,), (output,) = record["lines"], record["outputs"]
+    assert (line["name"], output["name"], output["value"], output["tangent"]) == ("s", "v", 2.0, 2.0)
+
+
 def test_a_loop_goes_step_by_step_for_an_element():
     f = compile(LOOP)
     one = f.trace(AT_LOOP, cotangent={"v": 1.0, "x": 0.0}, element="h(2, 1)")
