@@ -274,12 +274,10 @@ class Entry(SizedFunction):
             self.say(f"store {real} {self.module.env.on(1).constant(r.atom.value)}, ptr {target}")
             return
         kind = "i32" if r.atom.integer else real
-        self.open_loop(None, "0", self.elements(r.atom.shape), 1, ())
-        k = self.frames[-1].index
-        got = self.put(f"load {kind}, ptr {self.put(f'getelementptr {kind}, ptr {at[r.atom]}, i64 {k}')}")
-        if kind == "i32":
-            got = self.put(f"sitofp i32 {got} to {real}")
-        self.say(f"store {real} {got}, ptr {self.put(f'getelementptr {real}, ptr {target}, i64 {k}')}")
-        self.close_loop([])
+        with self.each("0", self.elements(r.atom.shape)) as k:
+            got = self.put(f"load {kind}, ptr {self.put(f'getelementptr {kind}, ptr {at[r.atom]}, i64 {k}')}")
+            if kind == "i32":
+                got = self.put(f"sitofp i32 {got} to {real}")
+            self.say(f"store {real} {got}, ptr {self.put(f'getelementptr {real}, ptr {target}, i64 {k}')}")
 
 

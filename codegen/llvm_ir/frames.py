@@ -6,7 +6,8 @@ moved by LLVM afterwards. Integer expressions, addresses and elements are rememb
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Modulo, Product
@@ -183,6 +184,25 @@ class FunctionWriter:
         self.say(f"br label %{frame.exit}")
         self.block(frame.exit)
         return self.joined(frame, results, latch)
+
+    @contextmanager
+    def each(self, low: str, high: str, step: int | str = 1, index: Index | None = None) -> Iterator[str]:
+        """What is done for each value below `high`, by that value."""
+        self.open_loop(index, low, high, step, ())
+        yield self.frames[-1].index
+        self.close_loop([])
+        if index is not None:
+            del self.bound[index]
+
+    @contextmanager
+    def where(self, holds: str) -> Iterator[None]:
+        """What is done only where something holds."""
+        self.open_condition(holds)
+        yield
+        self.close_condition()
+
+    def negated(self, holds: str) -> str:
+        return self.put(f"xor i1 {holds}, true")
 
     def joined(self, frame: Frame, results: Sequence[str], latch: str) -> list[str]:
         return [self.put(f"phi {kind} [ {start}, %{frame.before} ], [ {result}, %{latch} ]")

@@ -97,7 +97,7 @@ class Translator(FunctionWriter, ABC):
             self.known = outside | {x: (text, outside[x][1]) for x, text in zip(changed, after, strict=True)}
 
     def negated(self, holds: str) -> str:
-        return {"true": "false", "false": "true"}.get(holds) or self.put(f"xor i1 {holds}, true")
+        return {"true": "false", "false": "true"}.get(holds) or super().negated(holds)
 
     # ------------------------------------------------------------ values
 

@@ -16,7 +16,8 @@ point summation, 1993). The boxes depend on the extents alone, and with them the
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from math import prod
 
 from adcli.codegen.llvm_ir.frames import FunctionWriter, Placed
@@ -196,6 +197,13 @@ class IndexLoops(Boxes):
         del self.bound[index]
         return self.close_loop(results)
 
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """What is decided of guards, and where elements can be read, is so inside alone."""
+        saved = self.floor, list(self.undecided)
+        yield
+        self.floor, self.undecided = saved
+
     def rows(self, inside: Callable[[int], None]) -> None:
         assert self.schedule.tile is not None
         low, high = self.band or self.limits(self.schedule.tile)
@@ -216,11 +224,8 @@ class IndexLoops(Boxes):
         """A loop over an index by so many values at a time, then one by one."""
         middle = self.whole(low, high, many)
         for first, last, step in ((low, middle, many), (middle, high, 1)):
-            self.open_loop(index, first, last, step, ())
-            saved = self.floor, list(self.undecided)
-            inside(step)
-            self.floor, self.undecided = saved
-            self.close(index, [])
+            with self.each(first, last, step, index), self.apart():
+                inside(step)
 
     def whole(self, low: str, high: str, step: int) -> str:
         """The end of the last whole block of `step` from `low`; no further than `high`."""
@@ -242,11 +247,10 @@ class IndexLoops(Boxes):
     def vector_loop(self, first: str, last: str, step: int, blocks: int, high: str, inside: Callable[[int], None]) -> None:
         """A loop along the vectorised index in blocks of registers, or masked where there are none."""
         assert self.schedule.vector is not None
-        self.open_loop(self.schedule.vector, first, last, step, ())
-        self.tail = self.remaining(high) if blocks == 0 else None
-        inside(max(blocks, 1))
-        self.tail = None
-        self.close(self.schedule.vector, [])
+        with self.each(first, last, step, self.schedule.vector):
+            self.tail = self.remaining(high) if blocks == 0 else None
+            inside(max(blocks, 1))
+            self.tail = None
 
     def passes(self, low: str, high: str) -> list[tuple[str, str, int, int]]:
         """First, last, step and number of registers of the loops along the vectorised index; no registers: masked."""

@@ -14,6 +14,7 @@ they neither start threads nor depend on how many there are.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from adcli.codegen.llvm_ir.frames import Placed
 from adcli.codegen.loops.addresses import Environment
@@ -99,12 +100,8 @@ class NestWriter(IndexLoops):
 
     def elements(self, rows: int, blocks: int) -> None:
         """One tile of elements of the result, if any of them is stored."""
-        if not self.schedule.store_guards:
+        with self.where(self.stores_some(rows, blocks)) if self.schedule.store_guards else nullcontext():
             self.whole_tile(rows, blocks)
-            return
-        self.open_condition(self.stores_some(rows, blocks))
-        self.whole_tile(rows, blocks)
-        self.close_condition()
 
     def whole_tile(self, rows: int, blocks: int) -> None:
         """All elements of a tile."""
@@ -129,17 +126,16 @@ class NestWriter(IndexLoops):
 
     def inner_loops(self, left: Sequence[Index], rows: int, blocks: int, sums: list[str]) -> list[str]:
         """Loops over reduced indices with their accumulators; what these are at the end."""
-        saved = self.floor, list(self.undecided)
         whole = left[:-1] if self.schedule.row_guards else left
-        for index in whole:
-            sums = self.open_loop(index, *self.limits(index), 1, [(self.real, s) for s in sums])
-        if self.schedule.row_guards:
-            sums = self.last_by_rows(left[-1], rows, blocks, sums)
-        else:
-            sums = self.reduced_vector(rows, blocks, sums) if self.schedule.reduces else self.point(rows, blocks, sums)
-        for index in reversed(whole):
-            sums = self.close(index, sums)
-        self.floor, self.undecided = saved
+        with self.apart():
+            for index in whole:
+                sums = self.open_loop(index, *self.limits(index), 1, [(self.real, s) for s in sums])
+            if self.schedule.row_guards:
+                sums = self.last_by_rows(left[-1], rows, blocks, sums)
+            else:
+                sums = self.reduced_vector(rows, blocks, sums) if self.schedule.reduces else self.point(rows, blocks, sums)
+            for index in reversed(whole):
+                sums = self.close(index, sums)
         return sums
 
     def last_by_rows(self, index: Index, rows: int, blocks: int, sums: list[str]) -> list[str]:
@@ -154,19 +150,18 @@ class NestWriter(IndexLoops):
         return sums
 
     def reduced_vector(self, rows: int, blocks: int, sums: list[str]) -> list[str]:
-        v, saved = self.schedule.vector, (self.floor, list(self.undecided))
+        v = self.schedule.vector
         assert v is not None
-        low, high = self.limits(v)
-        for first, last, step, count in self.passes(low, high):
-            mine = [sums[t * blocks + u] for t in range(rows) for u in range(max(count, 1))]
-            names = self.open_loop(v, first, last, step, [(self.real, s) for s in mine])
-            self.tail = self.remaining(high) if count == 0 else None
-            ends = self.close(v, self.point(rows, max(count, 1), names))
-            self.tail = None
-            for t in range(rows):
-                for u in range(max(count, 1)):
-                    sums[t * blocks + u] = ends[t * max(count, 1) + u]
-        self.floor, self.undecided = saved
+        with self.apart():
+            low, high = self.limits(v)
+            for first, last, step, count in self.passes(low, high):
+                mine = [t * blocks + u for t in range(rows) for u in range(max(count, 1))]
+                names = self.open_loop(v, first, last, step, [(self.real, sums[k]) for k in mine])
+                self.tail = self.remaining(high) if count == 0 else None
+                ends = self.close(v, self.point(rows, max(count, 1), names))
+                self.tail = None
+                for k, x in zip(mine, ends, strict=True):
+                    sums[k] = x
         return sums
 
     def point(self, rows: int, blocks: int, sums: list[str]) -> list[str]:
@@ -315,26 +310,20 @@ def side_by_side(f: NestWriter, last: Index, v: Index, blocks: int, neutral: str
     """Elements along the last index together, for every block of the reduced one; as many as SIDE_BY_SIDE at a time."""
     side = Accumulators(f, last, blocks)
     whole = f.limits(last)
-    f.open_loop(None, *whole, SIDE_BY_SIDE, ())
-    side.low = f.frames[-1].index
-    high = f.put(f"call i64 @llvm.smin.i64(i64 {f.put(f'add i64 {side.low}, {SIDE_BY_SIDE}')}, i64 {whole[1]})")
-    f.open_loop(last, side.low, high, 1, ())
-    side.keep(side.place(), [neutral] * blocks)
-    f.close(last, [])
-    begin, end = f.limits(v)
-    for first, until, step, count in f.passes(begin, end):
-        f.open_loop(v, first, until, step, ())
-        f.tail = f.remaining(end) if count == 0 else None
-        f.open_loop(last, side.low, high, 1, ())
-        at = side.place()
-        side.keep(at, f.point(1, max(count, 1), side.read(at, max(count, 1))))
-        f.close(last, [])
-        f.tail = None
-        f.close(v, [])
-    f.open_loop(last, side.low, high, 1, ())
-    f.store([(0, 0)], [f.across(side.read(side.place(), blocks))], 1)
-    f.close(last, [])
-    f.close_loop([])
+    with f.each(*whole, SIDE_BY_SIDE) as side.low:
+        high = f.put(f"call i64 @llvm.smin.i64(i64 {f.put(f'add i64 {side.low}, {SIDE_BY_SIDE}')}, i64 {whole[1]})")
+        with f.each(side.low, high, 1, last):
+            side.keep(side.place(), [neutral] * blocks)
+        begin, end = f.limits(v)
+        for first, until, step, count in f.passes(begin, end):
+            with f.each(first, until, step, v):
+                f.tail = f.remaining(end) if count == 0 else None
+                with f.each(side.low, high, 1, last):
+                    at = side.place()
+                    side.keep(at, f.point(1, max(count, 1), side.read(at, max(count, 1))))
+                f.tail = None
+        with f.each(side.low, high, 1, last):
+            f.store([(0, 0)], [f.across(side.read(side.place(), blocks))], 1)
 
 
 # ---------------------------------------------------------------- row sweeps

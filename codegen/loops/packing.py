@@ -11,6 +11,7 @@ The copies of a group stay in the second cache (K. Goto, R. van de Geijn, Anatom
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import partial
 
 from adcli.codegen.loops.bodies import BodyWriter
@@ -28,15 +29,14 @@ def in_pieces(f: IndexLoops, tile: Callable[[int, int], None]) -> None:
         return
     low, high = f.limits(index)
     length = f.length(f.schedule.range(index))
-    f.open_loop(None, low, high, f.extreme((length, 0), ("1", 0), True)[0], ())
-    level, begin = len(f.frames) - 1, f.frames[-1].index
-    end = f.extreme((f.place(level, f"add i64 {begin}, {length}"), level), (high, 0), False)[0]
-    f.piece, f.begins = (begin, end), f.place(level, f"icmp eq i64 {begin}, {low}")
-    if (first := f.first_box()) is not None:
-        f.begins = f.place(level, f"and i1 {f.begins}, {first}")
-    in_panels(f, tile)
-    f.piece = None
-    f.close_loop([])
+    with f.each(low, high, f.extreme((length, 0), ("1", 0), True)[0]) as begin:
+        level = len(f.frames) - 1
+        end = f.extreme((f.place(level, f"add i64 {begin}, {length}"), level), (high, 0), False)[0]
+        f.piece, f.begins = (begin, end), f.place(level, f"icmp eq i64 {begin}, {low}")
+        if (first := f.first_box()) is not None:
+            f.begins = f.place(level, f"and i1 {f.begins}, {first}")
+        in_panels(f, tile)
+        f.piece = None
 
 
 def in_panels(f: IndexLoops, tile: Callable[[int, int], None]) -> None:
@@ -47,47 +47,37 @@ def in_panels(f: IndexLoops, tile: Callable[[int, int], None]) -> None:
         low, high = whole_panels(f, f.schedule.range(f.schedule.vector), low, high)
     hoisted = {s for s, _ in f.schedule.hoisted}
     mine = [s for s in f.schedule.packed_reads if s not in hoisted]
-    f.open_loop(None, low, high, f.group(), ())
-    begin = f.frames[-1].index
-    end = f.put(f"call i64 @llvm.smin.i64(i64 {f.put(f'add i64 {begin}, {f.group()}')}, i64 {high})")
-    f.group_begin, panels = begin, f.passes(begin, end)
+    with f.each(low, high, f.group()) as f.group_begin:
+        end = f.put(f"call i64 @llvm.smin.i64(i64 {f.put(f'add i64 {f.group_begin}, {f.group()}')}, i64 {high})")
+        panels = f.passes(f.group_begin, end)
 
-    def each_panel(inside: Callable[[int], None]) -> None:
-        saved = f.floor, list(f.undecided)
-        for first, last, step, blocks in panels:
-            f.vector_loop(first, last, step, blocks, end, inside)
-            f.floor, f.undecided = saved[0], list(saved[1])
+        def each_panel(inside: Callable[[int], None]) -> None:
+            for panel in panels:
+                with f.apart():
+                    f.vector_loop(*panel, end, inside)
 
-    if mine:
-        each_panel(lambda count: copied(f, count, mine))
-    f.open_loop(None, *f.limits(f.schedule.tile), BAND, ())
-    top = f.frames[-1].index
-    f.band = top, f.put(f"call i64 @llvm.smin.i64(i64 {f.put(f'add i64 {top}, {BAND}')}, i64 {f.frames[-1].last})")
-    each_panel(lambda count: f.rows(lambda rows: one_tile(f, rows, count, tile)))
-    f.band = None
-    f.close_loop([])
-    f.close_loop([])
+        if mine:
+            each_panel(lambda count: copied(f, count, mine))
+        with f.each(*f.limits(f.schedule.tile), BAND) as top:
+            f.band = top, f.put(f"call i64 @llvm.smin.i64(i64 {f.put(f'add i64 {top}, {BAND}')}, i64 {f.frames[-1].last})")
+            each_panel(lambda count: f.rows(lambda rows: one_tile(f, rows, count, tile)))
+            f.band = None
 
 
 def copied(f: IndexLoops, blocks: int, reads: Sequence[Read]) -> None:
     """Copy one panel of each of these reads, at the points that are there."""
-    saved = f.floor, list(f.undecided)
-    for index in f.schedule.inner:
-        f.open_loop(index, *f.limits(index), 1, ())
-    condition = f.condition()
-    if condition is not None:
-        f.open_condition(condition)
-        f.floor = len(f.frames) - 1
-    for s in reads:
-        value = BodyWriter(f, 1, blocks).read(s)
-        at, _ = f.place_in_copy(s, f.lanes * blocks)
-        for u, x in enumerate(value.texts[0]):
-            f.say(f"store {f.real} {x}, ptr {f.step_over(at, u)}, align {f.bytes}")
-    if condition is not None:
-        f.close_condition()
-    for index in reversed(f.schedule.inner):
-        f.close(index, [])
-    f.mask, (f.floor, f.undecided) = None, saved
+    with f.apart(), ExitStack() as around:
+        for index in f.schedule.inner:
+            around.enter_context(f.each(*f.limits(index), 1, index))
+        if (condition := f.condition()) is not None:
+            around.enter_context(f.where(condition))
+            f.floor = len(f.frames) - 1
+        for s in reads:
+            value = BodyWriter(f, 1, blocks).read(s)
+            at, _ = f.place_in_copy(s, f.lanes * blocks)
+            for u, x in enumerate(value.texts[0]):
+                f.say(f"store {f.real} {x}, ptr {f.step_over(at, u)}, align {f.bytes}")
+    f.mask = None
 
 
 def one_tile(f: IndexLoops, rows: int, blocks: int, tile: Callable[[int, int], None]) -> None:
@@ -104,14 +94,12 @@ def write_hoisted(f: IndexLoops) -> None:
     """Make the copies that are kept."""
     assert f.schedule.vector is not None
     for s, _ in f.schedule.hoisted:
-        outer = f.schedule.outer_of(s)
-        for index in outer:
-            f.open_loop(index, *f.limits(index), 1, ())
-        low, high = f.limits(f.schedule.vector)
-        for first, last, step, blocks in f.passes(low, high):
-            f.vector_loop(first, last, step, blocks, high, partial(copied, f, reads=[s]))
-        for index in reversed(outer):
-            f.close(index, [])
+        with ExitStack() as around:
+            for index in f.schedule.outer_of(s):
+                around.enter_context(f.each(*f.limits(index), 1, index))
+            low, high = f.limits(f.schedule.vector)
+            for turns in f.passes(low, high):
+                f.vector_loop(*turns, high, partial(copied, f, reads=[s]))
 
 
 def whole_panels(f: IndexLoops, r: Range, low: str, high: str) -> tuple[str, str]:

@@ -200,10 +200,8 @@ def matrix_step(env: Environment, step: ModuleStep, prefix: str) -> Addresses:
     if op.name not in FUNCTIONS:   # by a callback
         return f
     if not step.stays:
-        f.open_loop(None, "0", f.product([f.number(x)[0] for x in op.shape]), 1, ())
-        at = f.put(f"getelementptr {f.scalar}, ptr {f.tensor(e.outs[0])}, i64 {f.frames[-1].index}")
-        f.say(f"store {f.scalar} 0.0, ptr {at}")
-        f.close_loop([])
+        with f.each("0", f.product([f.number(x)[0] for x in op.shape])) as k:
+            f.say(f"store {f.scalar} 0.0, ptr {f.put(f'getelementptr {f.scalar}, ptr {f.tensor(e.outs[0])}, i64 {k}')}")
     for r in op.ranges:
         f.open_loop(r.index, f.number(r.low)[0], f.number(r.high)[0], 1, ())
     for g in op.guards:

@@ -309,9 +309,8 @@ class ModuleText:
         f = FunctionWriter({})
         chosen = f.put(f"load i64, ptr {f.put(f'getelementptr i64, ptr %env, i64 {self.module.choices + k}')}")
         for n, symbol in names.items():
-            f.open_condition(f.put(f"icmp eq i64 {chosen}, {n}"))
-            f.say(f"call void @{symbol}(ptr %env, i64 %begin, i64 %end, i64 %filling)")
-            f.close_condition()
+            with f.where(f.put(f"icmp eq i64 {chosen}, {n}")):
+                f.say(f"call void @{symbol}(ptr %env, i64 %begin, i64 %end, i64 %filling)")
         return f
 
     def loop(self, step: ModuleStep, loop_: StepLoop) -> FunctionWriter:
@@ -343,11 +342,10 @@ class ModuleText:
         """Call the nest that is chosen for a step, box by box."""
         chosen = f.put(f"load i64, ptr {f.put(f'getelementptr i64, ptr %env, i64 {self.module.choices + k}')}")
         for n, symbol, cells in nests:
-            f.open_condition(f.put(f"icmp eq i64 {chosen}, {n}"))
-            f.tell(f"%cells.{n}", cells)
-            line = f"call void @{symbol}(ptr %env, ptr %cells.{n}, i64 %begin, i64 %end, ptr %box.{n})"
-            each_box(f, step.schedules[n], self.env.lanes, f"%box.{n}", partial(f.say, line))
-            f.close_condition()
+            with f.where(f.put(f"icmp eq i64 {chosen}, {n}")):
+                f.tell(f"%cells.{n}", cells)
+                line = f"call void @{symbol}(ptr %env, ptr %cells.{n}, i64 %begin, i64 %end, ptr %box.{n})"
+                each_box(f, step.schedules[n], self.env.lanes, f"%box.{n}", partial(f.say, line))
 
     def comprehension(self, k: int, step: ModuleStep) -> FunctionWriter:
         """A step that is a comprehension: its nests, and the function that fills and chooses."""
@@ -368,14 +366,12 @@ class ModuleText:
                 fill = f.every([f.put(f"icmp eq i64 {f.size(step.block.names[2])}, 0")], fill)
             if not step.fills:
                 fill = f.every([f.put(f"xor i1 {some}, true")], fill)
-            f.open_condition(fill)
-            filling(f, op)
-            f.close_condition()
+            with f.where(fill):
+                filling(f, op)
         if step.stays and op.reduction != "=" and op.onto is None:
             self.nothing(f, step, f"{symbol}.nothing")
-        f.open_condition(some)
-        self.choose(f, k, step, nests)
-        f.close_condition()
+        with f.where(some):
+            self.choose(f, k, step, nests)
         return f
 
     def nothing(self, f: NestWriter, step: ModuleStep, symbol: str) -> None:
@@ -392,10 +388,9 @@ class ModuleText:
         nothing = empty[0]
         for x in empty[1:]:
             nothing = f.put(f"or i1 {nothing}, {x}")
-        f.open_condition(nothing)
-        f.tell("%cells.nothing", cells)
-        f.say(f"call void @{symbol}(ptr %env, ptr %cells.nothing, i64 %begin, i64 %end, ptr null)")
-        f.close_condition()
+        with f.where(nothing):
+            f.tell("%cells.nothing", cells)
+            f.say(f"call void @{symbol}(ptr %env, ptr %cells.nothing, i64 %begin, i64 %end, ptr null)")
 
     def scalars(self, step: ModuleStep) -> FunctionWriter:
         """A step of scalar equations."""
@@ -447,7 +442,5 @@ def filling(f: NestWriter, op: Comprehension) -> None:
         size = f.put(f"mul i64 {count}, {f.bytes}")
         f.say(f"call void @llvm.memset.p0.i64(ptr {out}, i8 0, i64 {size}, i1 false)")
         return
-    f.open_loop(None, "0", count, 1, ())
-    at = f.put(f"getelementptr {f.scalar}, ptr {out}, i64 {f.frames[-1].index}")
-    f.say(f"store {f.scalar} {f.scalars.constant(start)}, ptr {at}")
-    f.close_loop([])
+    with f.each("0", count) as k:
+        f.say(f"store {f.scalar} {f.scalars.constant(start)}, ptr {f.put(f'getelementptr {f.scalar}, ptr {out}, i64 {k}')}")

@@ -7,7 +7,7 @@ begins it with no value of its outermost index, which fills the result, and then
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from adcli.codegen.llvm_ir.frames import FunctionWriter
@@ -48,10 +48,9 @@ def main(env: Environment, calls: Sequence[StepCall], rows: Sequence[tuple[StepC
         f.open_condition(f.put("icmp ne ptr %share, null"), [("i64", role)])
         (role,) = f.close_condition([f.put("load i64, ptr %share")])
         others = f.put(f"icmp sge i64 {role}, {HELPS}")
-        f.open_condition(others)
-        f.say(f"call void @{env.team.name}.other(ptr %env, ptr %share, i64 {role})")
-        f.close_condition()
-        f.open_condition(f.put(f"xor i1 {others}, true"))
+        with f.where(others):
+            f.say(f"call void @{env.team.name}.other(ptr %env, ptr %share, i64 {role})")
+        f.open_condition(f.negated(others))
     if env.flushing:
         g = FunctionWriter(env.sizes)
         in_turn(g, env, calls, rows, joints, "%role")
@@ -76,9 +75,8 @@ def in_turn(f: FunctionWriter, env: Environment, calls: Sequence[StepCall], rows
             k = run_each(f, env, calls, range(k, k + 1), joints, role, leads)
             continue
         begun, left = f.put(f"icmp sle i64 %first, {k}"), f.put(f"icmp slt i64 {k}, %last")
-        f.open_condition(f.put(f"and i1 {begun}, {left}"))
-        run_rows(f, env, calls, *group, joints, role, leads)
-        f.close_condition()
+        with f.where(f.put(f"and i1 {begun}, {left}")):
+            run_rows(f, env, calls, *group, joints, role, leads)
         k = group[1].last
     if f.cells:
         f.tell("%cells", list(f.cells))
@@ -102,15 +100,13 @@ def run_each(f: FunctionWriter, env: Environment, calls: Sequence[StepCall], num
                 chosen = f.put(f"load i64, ptr {f.put(f'getelementptr i64, ptr %env, i64 {cell}')}")
                 few = [f.put(f"icmp eq i64 {chosen}, {JOINT}")]
             together = f.every([f.put(f"icmp sle i64 %first, {k}"), f.put(f"icmp sle i64 {end}, %last"), *few])
-            f.open_condition(together)
-            f.say(f"call void @{symbol}(ptr %env, i64 0, i64 0, i64 {ALONE})")
-            f.close_condition()
-            apart = f.put(f"xor i1 {together}, true")
+            with f.where(together):
+                f.say(f"call void @{symbol}(ptr %env, i64 0, i64 0, i64 {ALONE})")
+            apart = f.negated(together)
             f.open_condition(apart)
         for n in range(k, end):
-            f.open_condition(f.every([f.put(f"icmp sle i64 %first, {n}"), f.put(f"icmp slt i64 {n}, %last")]))
-            run(f, env, calls[n], role, leads)
-            f.close_condition()
+            with f.where(f.every([f.put(f"icmp sle i64 %first, {n}"), f.put(f"icmp slt i64 {n}, %last")])):
+                run(f, env, calls[n], role, leads)
         if joint is not None:
             f.close_condition()
         k = end
@@ -123,11 +119,9 @@ def loop(env: Environment, loop: StepLoop, calls: Sequence[StepCall]) -> Functio
     f = FunctionWriter(env.sizes)
     low, high = f.number(loop.low)[0], f.number(loop.high)[0]
     leads = f.put(f"icmp eq i64 %filling, {LEADS}")
-    f.open_condition(f.put(f"icmp slt i64 {low}, {high}"))
-    for call in calls:
-        if call.copies is not None:
+    with f.where(f.put(f"icmp slt i64 {low}, {high}")):
+        for call in [call for call in calls if call.copies is not None]:
             f.say(f"call void @{call.copies}(ptr %env, i64 -{EVERYTHING}, i64 {EVERYTHING}, i64 {ALONE})")
-    f.close_condition()
     carried = f.open_loop(None, low, high, 1, [("i64", high)] if loop.leaves else ())
     now, level = f.frames[-1].index, len(f.frames) - 1
     if loop.down:
@@ -161,25 +155,20 @@ def run_rows(f: FunctionWriter, env: Environment, calls: Sequence[StepCall], tog
     """Steps that go along rows, all of them by parts of the rows where these are many; then the sums of parts are added up."""
     parts = in_cell(f, env, group.name("parts"))
     many = f.put(f"icmp sgt i64 {parts}, 0")
-    f.open_condition(many)
-    run(f, env, together, role, leads)
-    for k, (result, apart) in group.sums.items():
-        size = in_cell(f, env, group.bytes_of_sum(k))
-        at, first = (tensor_at(f, env, v) for v in (result, apart))
-        f.open_loop(None, "1", parts, 1, ())
-        before = f.put(f"mul i64 {f.put(f'sub i64 {f.frames[-1].index}, 1')}, {size}")
-        part = f.put(f"getelementptr i8, ptr {first}, i64 {before}")
-
-        def add_up(on: Instructions, offset: str, at: str = at, part: str = part) -> None:
-            here, there = (f.put(f"getelementptr i8, ptr {x}, i64 {offset}") for x in (at, part))
-            one, other = (f.put(f"load {on.real}, ptr {x}, align {on.size}") for x in (here, there))
-            f.say(f"store {on.real} {f.put(f'fadd {on.real} {one}, {other}')}, ptr {here}, align {on.size}")
-        each_register(f, env, size, add_up)
-        f.close_loop([])
-    f.close_condition()
-    f.open_condition(f.put(f"xor i1 {many}, true"))
-    run_each(f, env, calls, range(group.first, group.last), joints, role, leads)
-    f.close_condition()
+    with f.where(many):
+        run(f, env, together, role, leads)
+        for k, (result, apart) in group.sums.items():
+            size = in_cell(f, env, group.bytes_of_sum(k))
+            at, first = (tensor_at(f, env, v) for v in (result, apart))
+            with f.each("1", parts) as part:
+                before = f.put(f"mul i64 {f.put(f'sub i64 {part}, 1')}, {size}")
+                other = f.put(f"getelementptr i8, ptr {first}, i64 {before}")
+                for on, offset in each_register(f, env, size):
+                    here, there = (f.put(f"getelementptr i8, ptr {x}, i64 {offset}") for x in (at, other))
+                    x, y = (f.put(f"load {on.real}, ptr {z}, align {on.size}") for z in (here, there))
+                    f.say(f"store {on.real} {f.put(f'fadd {on.real} {x}, {y}')}, ptr {here}, align {on.size}")
+    with f.where(f.negated(many)):
+        run_each(f, env, calls, range(group.first, group.last), joints, role, leads)
 
 
 def in_blocks_of_rows(env: Environment, group: RowBlocks, calls: Sequence[StepCall], swept: Mapping[tuple[int, ...], str],
@@ -194,41 +183,36 @@ def in_blocks_of_rows(env: Environment, group: RowBlocks, calls: Sequence[StepCa
     f.say(f"call void @llvm.memcpy.p0.p0.i64(ptr {copy}, ptr %env, i64 {8 * cells}, i1 false)")
     rows, blocks, parts = (in_cell(f, env, group.name(of)) for of in ("rows", "blocks", "parts"))
     low = f.put("call i64 @llvm.smax.i64(i64 %begin, i64 0)")
-    f.open_loop(None, low, f.put(f"call i64 @llvm.smin.i64(i64 %end, i64 {parts})"), 1, ())
-    part = f.frames[-1].index
-    more = f.put(f"icmp sgt i64 {part}, 0")
-    for k, (result, apart) in group.sums.items():
-        size = in_cell(f, env, group.bytes_of_sum(k))
-        before = f.put(f"mul i64 {f.put(f'sub i64 {part}, 1')}, {size}")
-        there = f.put(f"getelementptr i8, ptr {tensor_at(f, env, apart)}, i64 {before}")
-        chosen = f.put(f"select i1 {more}, ptr {there}, ptr {tensor_at(f, env, result)}")
-
-        def nothing(on: Instructions, offset: str, chosen: str = chosen, zero: float = 0.0 if k in others else -0.0) -> None:
-            there = f.put(f"getelementptr i8, ptr {chosen}, i64 {offset}")
-            f.say(f"store {on.real} {on.constant(zero)}, ptr {there}, align {on.size}")
-        each_register(f, env, size if k in others else f.put(f"select i1 {more}, i64 {size}, i64 0"), nothing)
-        f.say(f"store ptr {chosen}, ptr {f.put(f'getelementptr i64, ptr {copy}, i64 {env.tensors[result]}')}")
-    first, last = (f.put(f"sdiv i64 {f.put(f'mul i64 {x}, {blocks}')}, {parts}") for x in (part, f.put(f"add i64 {part}, 1")))
-    f.open_loop(None, first, last, 1, ())
-    block = f.frames[-1].index
-    row = f.put(f"mul i64 {block}, {rows}")
-    for name, x in zip(group.names, (row, f.put(f"add i64 {row}, {rows}"), block), strict=False):   # 0 for the first of all
-        f.say(f"store i64 {x}, ptr {f.put(f'getelementptr i64, ptr {copy}, i64 {env.sizes[name]}')}")
-    for k in [k for k in range(group.first, group.last) if k not in others or k == others[k][0]]:
-        symbol = swept[others[k]] if k in others else calls[k].symbol
-        f.say(f"call void @{symbol}(ptr {copy}, i64 -{EVERYTHING}, i64 {EVERYTHING}, i64 {ALONE})")
-    f.close_loop([])
-    f.close_loop([])
+    with f.each(low, f.put(f"call i64 @llvm.smin.i64(i64 %end, i64 {parts})")) as part:
+        more = f.put(f"icmp sgt i64 {part}, 0")
+        for k, (result, apart) in group.sums.items():
+            size = in_cell(f, env, group.bytes_of_sum(k))
+            before = f.put(f"mul i64 {f.put(f'sub i64 {part}, 1')}, {size}")
+            other = f.put(f"getelementptr i8, ptr {tensor_at(f, env, apart)}, i64 {before}")
+            chosen = f.put(f"select i1 {more}, ptr {other}, ptr {tensor_at(f, env, result)}")
+            own, zero = (size, 0.0) if k in others else (f.put(f"select i1 {more}, i64 {size}, i64 0"), -0.0)
+            for on, offset in each_register(f, env, own):
+                there = f.put(f"getelementptr i8, ptr {chosen}, i64 {offset}")
+                f.say(f"store {on.real} {on.constant(zero)}, ptr {there}, align {on.size}")
+            f.say(f"store ptr {chosen}, ptr {f.put(f'getelementptr i64, ptr {copy}, i64 {env.tensors[result]}')}")
+        first, last = (f.put(f"sdiv i64 {f.put(f'mul i64 {x}, {blocks}')}, {parts}")
+                       for x in (part, f.put(f"add i64 {part}, 1")))
+        with f.each(first, last) as block:
+            row = f.put(f"mul i64 {block}, {rows}")
+            for name, x in zip(group.names, (row, f.put(f"add i64 {row}, {rows}"), block), strict=False):   # 0 for the first
+                f.say(f"store i64 {x}, ptr {f.put(f'getelementptr i64, ptr {copy}, i64 {env.sizes[name]}')}")
+            for k in [k for k in range(group.first, group.last) if k not in others or k == others[k][0]]:
+                symbol = swept[others[k]] if k in others else calls[k].symbol
+                f.say(f"call void @{symbol}(ptr {copy}, i64 -{EVERYTHING}, i64 {EVERYTHING}, i64 {ALONE})")
     return f
 
 
-def each_register(f: FunctionWriter, env: Environment, size: str, inside: Callable[[Instructions, str], None]) -> None:
-    """Loops along numbers of so many bytes: registers, and what is left one by one. `inside` is told where each is."""
+def each_register(f: FunctionWriter, env: Environment, size: str) -> Iterator[tuple[Instructions, str]]:
+    """Loops along numbers of so many bytes: registers, and what is left one by one. What is on each, and where it is."""
     whole = f.put(f"and i64 {size}, -{env.lanes * env.bytes}")
     for first, last, lanes in (("0", whole, env.lanes), (whole, size, 1)):
-        f.open_loop(None, first, last, lanes * env.bytes, ())
-        inside(env.on(lanes), f.frames[-1].index)
-        f.close_loop([])
+        with f.each(first, last, lanes * env.bytes) as offset:
+            yield env.on(lanes), offset
 
 
 def in_cell(f: FunctionWriter, env: Environment, name: str) -> str:

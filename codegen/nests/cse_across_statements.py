@@ -297,7 +297,7 @@ def cone(body: Program, value: Atom) -> tuple[Equation, ...]:
 def _forms(op: Comprehension, args: tuple[Atom, ...], order: tuple[Index, ...]) -> dict[Atom, object]:
     """Canonical forms of a body's parameters, with numbers for indices."""
     by: NewSubstitution = {i: affine(f" {k}") for k, i in enumerate(order)}
-    return {p.var: (_known(args[s.arg]), *[substituted(x, by) for x in s.subscripts if isinstance(x, Affine)])
+    return {p.var: (known_atom(args[s.arg]), *[substituted(x, by) for x in s.subscripts if isinstance(x, Affine)])
             for p, s in op.inputs() if isinstance(s, Read)}
 
 
@@ -305,12 +305,12 @@ def _key(cone: tuple[Equation, ...], forms: Mapping[Atom, object], box: Collecti
     """Hash key of a value, with numbers for intermediate values."""
     lines, number = list[object](), dict[Atom, int]()
     for e in cone:
-        lines.append((e.op, *[number[a] if a in number else forms[a] if a in forms else _known(a) for a in e.args]))
+        lines.append((e.op, *[number[a] if a in number else forms[a] if a in forms else known_atom(a) for a in e.args]))
         number[e.outs[0]] = len(number)
     return (*lines, *box)
 
 
-def _known(a: Atom) -> object:
+def known_atom(a: Atom) -> object:
     return identity(a) if isinstance(a, Lit) else a
 
 
@@ -356,7 +356,7 @@ def _without_invariants(e: Equation[Comprehension], found: list[Equation], known
         return e
     for x in [x for v in outside for x in cone(op.body, v)]:
         args = tuple([values.get(a, a) for a in x.args])
-        key = (x.op, *[identity(a) if isinstance(a, Lit) else a for a in args])
+        key = (x.op, *map(known_atom, args))
         if key not in known:
             known[key] = out = Var(None, True, x.outs[0].truth)
             found.append(Equation((out,), x.op, args, e.span, e.group))

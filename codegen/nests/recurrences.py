@@ -26,7 +26,16 @@ from adcli.codegen.schedules.search import reads_inside
 from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Shape, Var
 from adcli.lang.ir.affine import Affine, Index, Substitution, affine, atoms, floor, substituted
 from adcli.lang.ir.build import Builder
-from adcli.lang.operations.comprehension import NEUTRAL, Comprehension, Range, Read, Subscript, constant_body, identity_body
+from adcli.lang.operations.comprehension import (
+    NEUTRAL,
+    Comprehension,
+    Range,
+    Read,
+    Subscript,
+    constant_body,
+    identity_body,
+    replaced,
+)
 from adcli.lang.operations.elementwise import every_element, filled, moved
 from adcli.lang.operations.matrix import Boxed, MatrixOperation, accesses
 from adcli.lang.operations.recurrence import Recurrence, step_place, whole_statements
@@ -209,13 +218,10 @@ def over_all_steps(e: Equation, loop: StepLoop, index: Index) -> Equation:
 
 def with_step(s: Equation[Boxed], by: Substitution) -> Equation:
     """A statement with something else for the step."""
-    def each(x: Subscript) -> Subscript:
-        return replace(x, subscripts=tuple(map(each, x.subscripts))) if isinstance(x, Read) else substituted(x, by)
     op: Any = s.op   # of either kind, with the same fields
-    ranges = tuple(Range(r.index, substituted(r.low, by), substituted(r.high, by), r.why) for r in op.ranges)
-    guards, write = tuple(substituted(g, by) for g in op.guards), tuple(map(each, op.write))
-    return replace(s, op=replace(op, ranges=ranges, guards=guards, write=write, sources=tuple(map(each, op.sources)),
-                                 agreements=()))
+    ranges = tuple([Range(r.index, substituted(r.low, by), substituted(r.high, by), r.why) for r in op.ranges])
+    guards, write, sources = (tuple([replaced(x, by) for x in each]) for each in (op.guards, op.write, op.sources))
+    return replace(s, op=replace(op, ranges=ranges, guards=guards, write=write, sources=sources, agreements=()))
 
 
 def in_terms_of_one_step(s: Equation[Comprehension], places: Mapping[Atom, int], now: Mapping[Atom, Var]) -> Equation:

@@ -34,14 +34,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 
+from adcli.codegen.nests.cse_across_statements import known_atom
 from adcli.codegen.nests.fusion import EACH, TOTAL, joinable
 from adcli.codegen.schedules.schedule import Schedule, StepBlock, indices
-from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
+from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, NewSubstitution, Substitution, affine, substituted
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.comprehension import BodySource, Comprehension, Range, Read, Subscript
 from adcli.lang.operations.matrix import elements_read
-from adcli.lang.simplify.simplify import identity
 from adcli.lang.sizes.binding import number
 
 ROWS = 4
@@ -158,7 +158,7 @@ class OneBody:
             env[p.var] = self.sources.setdefault(key, (Param(Var(name), name), source))[0].var
         for x in op.body.equations:
             args, (out,) = tuple([env.get(a, a) for a in x.args]), x.outs
-            key = (x.op, *map(_known, args))
+            key = (x.op, *map(known_atom, args))
             env[out] = self.made.setdefault(key, Equation((Var(out.name, out.temp, out.truth),), x.op, args)).outs[0]
         value = op.body.results[0].atom
         return env.get(value, value)
@@ -167,7 +167,7 @@ class OneBody:
         """A source in terms of all arguments, and what it has in common with others that are the same."""
         if isinstance(s, Affine):
             return (found := substituted(s, by)), found
-        place, _ = self.args.setdefault(_known(a := args[s.arg]), (len(self.args), a))
+        place, _ = self.args.setdefault(known_atom(a := args[s.arg]), (len(self.args), a))
         keys, subscripts = zip(*[self.source(x, args, by) for x in s.subscripts], strict=True) if s.subscripts else ((), ())
         return (place, keys), Read(place, subscripts)
 
@@ -196,10 +196,6 @@ class OneBody:
     @property
     def arguments(self) -> tuple[Atom, ...]:
         return tuple([a for _, a in self.args.values()])
-
-
-def _known(a: Atom) -> object:
-    return identity(a) if isinstance(a, Lit) else a
 
 
 def one_statement(group: Sequence[Equation[Comprehension]]) -> tuple[Equation[Comprehension], list[SweptResult]]:

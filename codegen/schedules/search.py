@@ -35,7 +35,7 @@ from adcli.codegen.schedules.schedule import (
 from adcli.lang.ir import Atom, Equation, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, affine, bounds, linear, slope, substituted, without
 from adcli.lang.ir.primitives import INDEX_POWER
-from adcli.lang.operations.comprehension import Comprehension, Range, Read, Subscript, fixed_indices, whole_values
+from adcli.lang.operations.comprehension import Comprehension, Range, Read, Subscript, fixed_indices, replaced, whole_values
 from adcli.lang.sizes.binding import number
 from adcli.lang.sizes.ranges import Access, Domain, surely_inside
 
@@ -88,17 +88,11 @@ def _straightened(op: Comprehension, s: Affine, i: Index,
     mine = next(r for r in op.ranges if r.index is i)
     ranges = tuple(Range(new, affine(0), extent) if r is mine else r for r in op.ranges)
     guards = (*(substituted(g, {i: old}) for g in op.guards), old - mine.low, mine.high - 1 - old)
-    changed = replace(op, ranges=ranges, guards=guards, write=tuple(_with(x, i, old) for x in op.write),
-                      sources=tuple(_with(x, i, old) for x in op.sources))
+    changed = replace(op, ranges=ranges, guards=guards, write=tuple(replaced(x, {i: old}) for x in op.write),
+                      sources=tuple(replaced(x, {i: old}) for x in op.sources))
     others = [(j, slope(s, j)) for j in s.indices() if j is not i]
     windows = tuple(w for w in windows if i is not w.new and i is not w.other)
     return changed, (*windows, *(Window(new, j, step, mine.high - mine.low) for j, step in others[:1]))
-
-
-def _with(s: Subscript, i: Index, by: Affine) -> Subscript:
-    if isinstance(s, Read):
-        return replace(s, subscripts=tuple(_with(x, i, by) for x in s.subscripts))
-    return substituted(s, {i: by})
 
 
 # ---------------------------------------------------------------- choices

@@ -22,6 +22,7 @@ from adcli.lang.ir.affine import (
     Affine,
     Index,
     Modulo,
+    Substitution,
     affine,
     atoms,
     bounds,
@@ -30,6 +31,7 @@ from adcli.lang.ir.affine import (
     never_negative,
     product,
     slope,
+    substituted,
     without,
 )
 from adcli.lang.ir.errors import Span
@@ -70,6 +72,11 @@ Subscript = Affine | Read
 
 BodySource = Read | Affine
 """The source of a parameter of the body: an element of an argument, or the value of an expression of indices and sizes."""
+
+
+def replaced(s: BodySource, by: Substitution) -> BodySource:
+    """A subscript, or source, with expressions for indices, also where it is read by others."""
+    return replace(s, subscripts=tuple([replaced(x, by) for x in s.subscripts])) if isinstance(s, Read) else substituted(s, by)
 
 
 def nested_reads(sources: Iterable[BodySource]) -> Iterator[Read]:
