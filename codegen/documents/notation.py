@@ -11,7 +11,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import reduce
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from adcli.lang.analyse.trace import ADJOINT, TANGENT, VALUE
 from adcli.lang.ir.primitives import TABLE
@@ -45,37 +45,6 @@ def label_of(name: str) -> Label:
     return Label(stem, None, place)
 
 
-class Notation(Protocol):
-    """Names, numbers and operations as pieces of text with the level of their outermost operator."""
-
-    def label(self, label: Label, kind: str = VALUE) -> str:
-        """A name, marked as a tangent or an adjoint."""
-
-    def marked(self, text: str, kind: str) -> str:
-        """A name as it is written, marked as a tangent or an adjoint."""
-
-    def partial(self, above: str, below: Mapping[str, int]) -> str:
-        """The partial derivative of an output, so many times along each input."""
-
-    def direction(self, text: str, number: str) -> str:
-        """A tangent or an adjoint in one of several directions."""
-
-    def spelled(self, name: str) -> str:
-        """A name that would look like another, letter by letter."""
-
-    def number(self, x: float) -> Piece:
-        """A number, or a truth value; a negative one stands in parentheses beside an operator."""
-
-    def operation(self, name: str, parts: Sequence[Piece]) -> Piece:
-        """An operation of the table on its operands."""
-
-    def remark(self, reason: str) -> str:
-        """Why a term is zero, in parentheses."""
-
-    def polished(self, formula: str) -> str:
-        """A whole formula, as it stands in a cell."""
-
-
 class Unicode:
     """ẋ1, v̄₋₁, v₁ × v₂, ln v₁."""
 
@@ -86,6 +55,7 @@ class Unicode:
         self.elements: set[str] = set()
 
     def label(self, label: Label, kind: str = VALUE) -> str:
+        """A name, marked as a tangent or an adjoint."""
         stem, index = label.stem, "" if label.subscript is None else str(label.subscript)
         if not index and (m := NUMBERED.fullmatch(stem)):
             stem, index = m.groups()
@@ -96,20 +66,25 @@ class Unicode:
         return element
 
     def marked(self, text: str, kind: str) -> str:
+        """A name as it is written, marked as a tangent or an adjoint."""
         at = next((i for i, c in enumerate(text, 1) if c.isalpha()), 1)
         return unicodedata.normalize("NFC", text[:at] + self.MARKS[kind] + text[at:])
 
     def partial(self, above: str, below: Mapping[str, int]) -> str:
+        """The partial derivative of an output, so many times along each input."""
         orders = {n: "" if n == 1 else str(n).translate(SUPERSCRIPTS) for n in {sum(below.values()), *below.values()}}
         return f"∂{orders[sum(below.values())]}{above}/" + "".join(f"∂{x}{orders[n]}" for x, n in below.items())
 
     def direction(self, text: str, number: str) -> str:
+        """A tangent or an adjoint in one of several directions."""
         return f"{text}⁽{number.translate(SUPERSCRIPTS)}⁾"
 
     def spelled(self, name: str) -> str:
+        """A name that would look like another, letter by letter."""
         return name
 
     def number(self, x: float) -> Piece:
+        """A number, or a truth value; a negative one stands in parentheses beside an operator."""
         if isinstance(x, bool):
             return str(x).lower(), ATOM
         if isinstance(x, Rounded) and x.size <= LARGEST:
@@ -118,6 +93,7 @@ class Unicode:
         return text, SUM if text.startswith("-") else ATOM
 
     def operation(self, name: str, parts: Sequence[Piece]) -> Piece:
+        """An operation of the table on its operands."""
         if name in WRITTEN_OUT:
             return WRITTEN_OUT[name](self, parts)
         parts = halved(self, name, parts)
@@ -136,9 +112,11 @@ class Unicode:
         return infix(spelling or name, parts)
 
     def remark(self, reason: str) -> str:
+        """Why a term is zero, in parentheses."""
         return f"({reason})"
 
     def polished(self, formula: str) -> str:
+        """A whole formula, as it stands in a cell."""
         return OPEN_CALL.sub(lambda m: m[0] if f"{m[2]}({m[3]})" in self.elements else f"{m[1]}{m[2]} {m[3]}", formula)
 
 
@@ -209,6 +187,10 @@ class Latex:
 
     def polished(self, formula: str) -> str:
         return re.sub(r"(\\[a-z]+(?:_\{?\d+\}?)?|\\operatorname\{\w+\})\(([^-()\s][^()\s]*)\)$", r"\1 \2", formula)
+
+
+Notation = Unicode | Latex
+"""Names, numbers and operations as pieces of text with the level of their outermost operator."""
 
 
 def filled(form: str, parts: Sequence[Piece]) -> Piece:

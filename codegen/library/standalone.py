@@ -163,10 +163,7 @@ class SizedFunction(FunctionWriter):
         return self.put(f"select i1 {given}, i1 {then}, i1 true")
 
     def all_natural(self, expressions: Sequence[Affine]) -> str:
-        whole = "true"
-        for x in expressions:
-            whole = self.put(f"and i1 {whole}, {self.put(f'icmp sge i64 {self.number(x)[0]}, 0')}")
-        return whole
+        return self.every(self.put(f"icmp sge i64 {self.number(x)[0]}, 0") for x in expressions)
 
     def real(self, x: Affine) -> str:
         """An expression as a double; the factors of its products are doubles too, which do not overflow."""

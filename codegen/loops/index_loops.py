@@ -299,11 +299,8 @@ class IndexLoops(Boxes):
 
     def stores_some(self, rows: int, blocks: int) -> str:
         """True if any element of a tile may be stored."""
-        some = "true"
-        for g in self.schedule.store_guards:
-            most = self.number(g + self.reach(g, rows, blocks))[0]
-            some = self.put(f"and i1 {some}, {self.put(f'icmp sge i64 {most}, 0')}")
-        return some
+        return self.every(self.put(f"icmp sge i64 {self.number(g + self.reach(g, rows, blocks))[0]}, 0")
+                          for g in self.schedule.store_guards)
 
     def reach(self, g: Affine, rows: int, blocks: int) -> int:
         """How much more than at its first element an expression is at most in a tile."""
@@ -344,8 +341,6 @@ class IndexLoops(Boxes):
 
     def row_has_point(self, t: int) -> str:
         """True if the guards that differ by rows hold for one."""
-        whole, tile = "true", self.schedule.tile
-        for g in self.schedule.row_guards:
-            x = self.number(g + t * (slope(g, tile).number or 0) if tile is not None else g)[0]
-            whole = self.put(f"and i1 {whole}, {self.put(f'icmp sge i64 {x}, 0')}")
-        return whole
+        tile = self.schedule.tile
+        rows = [g + t * (slope(g, tile).number or 0) if tile is not None else g for g in self.schedule.row_guards]
+        return self.every(self.put(f"icmp sge i64 {self.number(g)[0]}, 0") for g in rows)

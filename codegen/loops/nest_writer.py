@@ -27,7 +27,7 @@ from adcli.codegen.schedules.schedule import GATHERED, Schedule, indices, moveme
 from adcli.lang.ir import Atom, Equation, Lit
 from adcli.lang.ir.affine import Index
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.operations.comprehension import COMBINED_BY, NEUTRAL
+from adcli.lang.operations.comprehension import COMBINED_BY, NEUTRAL, Comprehension
 
 SIDE_BY_SIDE = 1024
 """Elements whose accumulators lie in memory at a time."""
@@ -55,6 +55,13 @@ class Accumulators:
         return [self.f.put(f"load {self.f.real}, ptr {self.f.step_over(at, u)}, align {self.align}") for u in range(count)]
 
 
+def fused_product(op: Comprehension) -> Equation | None:
+    """The last product of a body that goes into a sum by a fused operation."""
+    last = op.body.equations[-1] if op.body.equations else None
+    product = last is not None and last.op is TABLE["mul"] and last.outs == (op.body.results[0].atom,)
+    return last if product and op.reduction == "+" else None
+
+
 class NestWriter(IndexLoops):
     """Writes one nest."""
 
@@ -63,10 +70,7 @@ class NestWriter(IndexLoops):
         self.row_holds: list[str] | None = None
         """True if each row of a tile has the point, where that differs."""
         self.out = equation.outs[0]
-        value = self.op.body.results[0].atom
-        last = self.op.body.equations[-1] if self.op.body.equations else None
-        product = last is not None and last.op is TABLE["mul"] and last.outs == (value,)
-        self.fused = last if product and self.op.reduction == "+" and not schedule.scatter else None
+        self.fused = None if schedule.scatter else fused_product(self.op)
 
     # ------------------------------------------------------------ the loops
 

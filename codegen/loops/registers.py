@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from adcli.codegen.llvm_ir.frames import Placed
 from adcli.codegen.loops.addresses import Environment
 from adcli.codegen.loops.bodies import BodyValue, BodyWriter
-from adcli.codegen.loops.nest_writer import NestWriter
+from adcli.codegen.loops.nest_writer import NestWriter, fused_product
 from adcli.codegen.nests.recurrences import Place, StepLoop, place
 from adcli.codegen.schedules.schedule import Schedule
 from adcli.lang.ir import Atom, Equation, Lit, Var
@@ -71,9 +71,7 @@ class RegisterLoop(NestWriter):
             super().__init__(env, e, schedule)
         self.equation, self.schedule, self.op, self.out = e, schedule, e.op, e.outs[0]
         self.holds = "" if first else self.condition()
-        last = e.op.body.equations[-1] if e.op.body.equations else None
-        product = last is not None and last.op is TABLE["mul"] and last.outs == (e.op.body.results[0].atom,)
-        self.fused = last if product and e.op.reduction == "+" else None
+        self.fused = fused_product(e.op)
 
     def condition(self) -> str:
         """True if all that the equation's guards say holds at the step."""

@@ -352,11 +352,9 @@ class ModuleText:
         (e,), symbol = step.equations, self.calls[k].symbol
         op, nests = e.op, [(n, *self.nest(f"{symbol}.{n}", e, x)) for n, x in self.chosen(k, step)]
         f = NestWriter(self.env, e, step.schedules[0])
-        some = "true"
-        for low, high in [(f.number(r.low)[0], f.number(r.high)[0]) for r in op.ranges]:
-            some = f.every([f.put(f"icmp slt i64 {low}, {high}")], some)
-        for g in [g for g in op.guards if not indices(g)]:
-            some = f.every([f.put(f"icmp sge i64 {f.number(g)[0]}, 0")], some)
+        spans = [(f.number(r.low)[0], f.number(r.high)[0]) for r in op.ranges]
+        some = f.every(f.put(f"icmp slt i64 {low}, {high}") for low, high in spans)
+        some = f.every((f.put(f"icmp sge i64 {f.number(g)[0]}, 0") for g in op.guards if not indices(g)), some)
         if step.block is not None:
             low, high, _ = [f.size(name) for name in step.block.names]
             some = f.every([f.put(f"icmp slt i64 {low}, {high}")], some)

@@ -20,13 +20,12 @@ from adcli.codegen.nests.layout import elements
 from adcli.codegen.scripts.nested_arrays import ScriptTensors
 from adcli.lang.ir import Atom, Equation, Lit, Param, Var, shape_of
 from adcli.lang.ir.affine import Affine, Index, atoms, never_negative
-from adcli.lang.operations.comprehension import BodySource, Subscript, atoms_in, fixed_indices, in_ranges
+from adcli.lang.operations.comprehension import NEUTRAL, BodySource, Subscript, atoms_in, fixed_indices, in_ranges
 from adcli.lang.operations.matrix import accesses
 from adcli.lang.sizes.proofs import proved
 from adcli.lang.tree.notation import ATOM, INDENT, PRODUCT, Piece, enclosed
 
 UFUNCS = {"+": "np.add", "*": "np.multiply", "min": "np.minimum", "max": "np.maximum"}
-STARTS = {"=": "0.0", "+": "0.0", "*": "1.0", "min": "np.inf", "max": "-np.inf"}
 
 
 class ArrayBox(BoxLoops):
@@ -139,8 +138,8 @@ class ArrayNest(ArrayBox, Loops):
 
     def reduced_values(self, value: str, box: str, axes: str) -> str:
         """The values of a box, reduced along some of its axes."""
-        ufunc, start = UFUNCS[self.op.reduction], STARTS[self.op.reduction]
-        return f"{ufunc}.reduce(np.broadcast_to({value}, {box}), axis={axes}, initial={start})"
+        start = self.language.number(NEUTRAL[self.op.reduction])[0]
+        return f"{UFUNCS[self.op.reduction]}.reduce(np.broadcast_to({value}, {box}), axis={axes}, initial={start})"
 
     def at_elements(self, outer: Sequence[Index], there: bool) -> None:
         """All values at once, reduced along the last axes: the whole result, or the elements that are written."""
@@ -192,7 +191,7 @@ class ArrayNest(ArrayBox, Loops):
         moving = [g for g in op.guards if g not in still]
         if self.stays and op.onto is None and op.reduction != "=":
             self.listed(named, [g for g in moving if {*g.indices()} <= {*named}])
-            self.say(f"{self.place(self.out, op.write)} = {STARTS[op.reduction]}")
+            self.say(f"{self.place(self.out, op.write)} = {self.language.number(NEUTRAL[op.reduction])[0]}")
         self.listed(op.indices, moving)
         if op.indices and self.fails_without(lambda own: not own.isdisjoint(op.indices)):   # lists are empty together
             self.begin(f"if {self.whole.names[op.indices[0]]}.size")
