@@ -383,8 +383,8 @@ def meeting_sizes(each: Meeting, op: Recurrence, known: Sequence[Affine]) -> tup
     are at least 0."""
     rows, ranges = _together(each, op)
     rows += in_ranges(ranges)
-    indices = {r.index for r in ranges}
-    rows = [x for x in (*rows, *known) if all(isinstance(a, Index) or indices.isdisjoint(atoms(affine(a))) for a, _ in x.terms)]
+    indices = [r.index for r in ranges]   # in their order, which that of what is left follows
+    rows = [x for x in (*rows, *known) if all(isinstance(a, Index) or atoms(affine(a)).isdisjoint(indices) for a, _ in x.terms)]
     name = {a: a if isinstance(a, Index) else Index("") for x in rows for a, _ in x.terms}
     left = eliminated([({name[a]: c for a, c in x.terms}, x.constant) for x in rows], indices)
     if left is None:

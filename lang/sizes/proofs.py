@@ -132,7 +132,7 @@ def _exact(i: Index, rows: Sequence[Constraint]) -> bool:
 def _combined(i: Index, positive: Constraint, negative: Constraint) -> Constraint:
     """The consequence of two constraints without index `i`."""
     p, n = positive[0][i], -negative[0][i]
-    row = {j: n * positive[0].get(j, 0) + p * negative[0].get(j, 0) for j in {*positive[0], *negative[0]}}
+    row = {j: n * positive[0].get(j, 0) + p * negative[0].get(j, 0) for j in dict.fromkeys((*positive[0], *negative[0]))}
     return _cut(row, n * positive[1] + p * negative[1])
 
 

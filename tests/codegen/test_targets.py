@@ -10,6 +10,7 @@ from adcli.codegen.emission import EmitOptions
 from adcli.codegen.targets import TARGETS
 from adcli.lang.lower.frontend import parse
 from native_programs import long_program
+from places import ROOT
 from row_tables import each_row
 
 
@@ -25,6 +26,12 @@ def test_emit(name: str, length: int) -> None:
     assert "made by a test" in first.splitlines()[0]
     assert "_ZGV" not in first
     assert "triple" not in first
+
+
+def test_a_text_follows_from_the_program() -> None:
+    """What is asked of sizes is put together in one order, wherever the indices of a loop lie in memory."""
+    text = (ROOT / "tests/programs/models/heat.ad").read_text(encoding="utf-8")
+    assert len({TARGETS["c"].emit(parse(text), [], EmitOptions()) for _ in range(4)}) == 1
 
 
 def test_emit_other_lanes() -> None:
