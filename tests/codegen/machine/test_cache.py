@@ -143,13 +143,6 @@ def test_kept_and_fresh_runs_print_the_same_bytes(folder, args):
     assert files(folder) == kept and (len(kept) > 0) == (fresh.code in (0, 4))
 
 
-def test_notes_of_the_program_are_kept(folder, tmp_path):
-    program = tmp_path / "p.ad"
-    program.write_text("input x, unused\nv = x*x\n")
-    first = adcli("eval", program, "--at", "x=1,unused=2")
-    assert adcli("eval", program, "--at", "x=1,unused=2") == first
-
-
 WATCH = ("import sys; from adcli.main import run; code = run(sys.argv[1:]);"
          "heavy = {'lark', 'numpy', 'llvmlite', 'adcli.lang.ir.primitives', 'adcli.lang.syntax.parse', 'adcli.codegen.rows.jit',"
          " 'difflib', 'fractions', 'hashlib'};"
@@ -699,14 +692,6 @@ def test_a_link_under_a_name_of_ours_is_removed_with_the_rest(store, folder):
     store.put(NAME, b"content")
     (folder / (OTHER + cache.SUFFIX)).symlink_to("nowhere")
     assert store.clear() == 2 and files(folder) == []
-
-
-def test_the_number_of_entries_is_bounded(store, folder, monkeypatch):
-    monkeypatch.setattr(cache, "ENTRIES_KEPT", 8)
-    for i in range(40):
-        store.put(f"{i:064x}", b"x")
-        assert store.info().entries <= 8
-    assert store.get(f"{39:064x}") == b"x"
 
 
 def test_what_killed_runs_left_goes_after_an_hour(store, folder):

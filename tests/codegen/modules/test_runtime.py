@@ -294,23 +294,6 @@ def test_wrong_arrays(at: dict[str, Any], message: str) -> None:
         compile_tensors(product())(at)
 
 
-def test_results_in_arrays_that_are_there() -> None:
-    kernel, x = compile_tensors(product()), np.arange(9.0).reshape(3, 3)
-    out = np.empty((3, 3))
-    assert kernel({"A": x, "B": x}, out={"C": out})["C"] is out
-    np.testing.assert_array_equal(out, x @ x)
-    turned = np.empty((3, 3)).T
-    assert kernel({"A": x, "B": x}, out={"C": turned})["C"] is turned
-    np.testing.assert_array_equal(turned, x @ x)
-    overwritten = x.copy()
-    kernel({"A": overwritten, "B": overwritten}, out={"C": overwritten})
-    np.testing.assert_array_equal(overwritten, x @ x)
-    with pytest.raises(AdError, match="has shape"):
-        kernel({"A": x, "B": x}, out={"C": np.empty((2, 3))})
-    with pytest.raises(AdError, match="no result 'D'"):
-        kernel({"A": x, "B": x}, out={"D": out})
-
-
 def test_results_that_nothing_computes() -> None:
     """Constants, inputs, and one value under two names: each an array of its own."""
     t = Tensors(A="N", s="").make("B", "i", "=", "i:N", ["A i", "s"], lambda x, s: x * s)

@@ -1,5 +1,4 @@
 """The menu of derivatives: Jacobian, Hessian, products, Taylor coefficients, chosen partials; and how they are computed."""
-import json
 import math
 
 import pytest
@@ -11,7 +10,6 @@ from adcli.lang.ir.build import Builder
 from adcli.lang.lower.frontend import parse
 from adcli.lang.simplify.simplify import simplify
 from back_ends import BACK_ENDS, values
-from command import adcli, succeeds
 from random_programs import point, sample
 from row_tables import each_row
 from session_seed import drawn
@@ -165,10 +163,6 @@ def test_a_chosen_partial_of_high_order_costs_no_other():
     assert [r.name for r in made.results] == ["v", "d3v_dx0_dx1_dx2"]
 
 
-def test_an_order_and_chosen_partials_exclude_each_other():
-    assert "cannot be used together" in adcli("grad", "-e", "v = x*y", "--of", "v:x", "--order", 2, "--at", "x=1,y=2").err
-
-
 def test_a_hessian_vector_product_is_the_product_with_the_hessian():
     program = parse("v = sin(x1*x2)*exp(x3) + x4**3\n")
     whole = values(hessian(program), [AT], "native")[0]
@@ -194,86 +188,3 @@ def test_structural_zeros_are_constants():
     assert isinstance(made.result("du_dy").atom, Lit)
     assert Builder().equations == [] and [r.name for r in jacobian(parse("u = x\nw = y\n"), zeros=False).results] == [
         "u", "w", "du_dx", "dw_dy"]
-
-
-# ---------------------------------------------------------------- on the command line
-
-def test_a_hessian_in_every_format(tmp_path):
-    line = ["hessian", "-e", "v = x**2*sin(y) + z", "--at", "x=2,y=0,z=1"]
-    assert succeeds(*line).out.splitlines()[4:] == ["d2v_dx_dx = 0.0", "d2v_dx_dy = 4.0", "d2v_dx_dz = 0.0", "d2v_dy_dy = -0.0",
-                                                    "d2v_dy_dz = 0.0", "d2v_dz_dz = 0.0"]
-    record = json.loads(succeeds(*line, "--format", "json").out)
-    assert record["hessian"]["v"]["x"] == {"x": 0.0, "y": 4.0, "z": 0.0}
-    assert record["grad"]["v"] == {"x": 0.0, "y": 4.0, "z": 1.0}
-    coo = succeeds(*line, "--format", "coo").out.splitlines()
-    assert coo == ["i,j,row,column,value", "0,0,x,x,0.0", "0,1,x,y,4.0", "1,0,y,x,4.0", "1,1,y,y,-0.0"]
-    mtx = succeeds(*line, "--format", "mtx").out.splitlines()
-    assert mtx[0] == "%%MatrixMarket matrix coordinate real symmetric"
-    assert mtx[-4:] == ["3 3 3", "1 1 0.0", "2 1 4.0", "2 2 -0.0"]
-
-
-def test_zeros_can_be_left_out_or_kept():
-    line = ["jacobian", "-e", "u = x", "-e", "w = y", "--at", "x=1,y=2"]
-    assert succeeds(*line).out.count("\n") == 6
-    assert succeeds(*line, "--no-zeros").out == "u = 1.0\nw = 2.0\ndu_dx = 1.0\ndw_dy = 1.0\n"
-    wide = "\n".join(f"r{i} = x{i}**2" for i in range(11))
-    at = ",".join(f"x{i}=1" for i in range(11))
-    assert succeeds("jacobian", "-", "--at", at, stdin=wide.encode()).out.count("\n") == 22
-    assert succeeds("jacobian", "-", "--at", at, "--zeros", stdin=wide.encode()).out.count("\n") == 132
-
-
-def test_rows_stream_through_every_derivative():
-    rows = b"x,y\n2,3\n4,5\n"
-    for verb, new in (("jacobian", "v,dv_dx,dv_dy"), ("hessian", "v,dv_dx,dv_dy,d2v_dx_dx,d2v_dx_dy,d2v_dy_dy")):
-        out = succeeds(verb, "-e", "v = x*x*y", stdin=rows).out.splitlines()
-        assert out[0] == f"x,y,{new}"
-        assert len(out) == 3
-    assert succeeds("hvp", "-e", "v = x*x*y", "--tangent", "x=1", stdin=rows).out.splitlines()[1] == "2,3,12.0,6.0,4.0"
-    assert succeeds("taylor", "-e", "v = x*x*y", "--tangent", "x=1", "--order", 2, stdin=rows).out.splitlines() == [
-        "x,y,v_0,v_1,v_2", "2,3,12.0,12.0,3.0", "4,5,80.0,40.0,5.0"]
-
-
-@pytest.mark.parametrize("verb, more", [("jacobian", []), ("hessian", []), ("hvp", ["--tangent", "x=1,y=2"]),
-                                        ("taylor", ["--tangent", "x=1,y=2"])])
-def test_an_emitted_program_computes_the_same(verb, more):
-    line = [verb, "-e", "v = x**2*exp(y)", *more]
-    text = succeeds(*line, "--emit", "text").data
-    assert succeeds("eval", "-", "--at", "x=2,y=0.5", stdin=text).out == succeeds(*line, "--at", "x=2,y=0.5").out
-
-
-def test_explain_says_what_was_chosen():
-    alone = succeeds("hessian", "-e", "v = x*y*z", "--explain").out
-    assert alone.splitlines()[0] == "order 1: 3 of 3 entries are not zero by construction"
-    assert [line.split()[1] for line in alone.splitlines() if line.startswith("  * ")] == ["reverse", "reverse"]
-    beside = adcli("hessian", "-e", "v = x*y*z", "--explain", "--at", "x=1,y=2,z=3")
-    assert beside.err == alone
-    assert beside.out == succeeds("hessian", "-e", "v = x*y*z", "--at", "x=1,y=2,z=3").out
-
-
-def test_a_pattern_is_a_picture():
-    assert succeeds("jacobian", "-e", "u = x*y", "-e", "w = sin(z)", "--pattern").out == (
-        "   x  y  z\nu  ×  ×  ·\nw  ·  ·  ×\njacobian: 2 × 3, 3 of 6 entries, 50 %, 1 colour by rows\n")
-    assert "3 colours as a symmetric matrix" in succeeds("hessian", "-", "--pattern", stdin=rosenbrock(300).encode()).out
-    assert "shows no numbers" in adcli("jacobian", "-e", "x*y", "--pattern", "--at", "x=1,y=2").err
-
-
-@pytest.mark.parametrize("verb", ["jvp", "hvp", "trace"])
-def test_a_direction_along_a_param_needs_wrt(verb):
-    line = (verb, "-e", "param k = 2; v = k*x**2", "--at", "x=3", "--tangent", "k=1")
-    ended = adcli(*line)
-    assert (ended.code, ended.out) == (2, "")
-    assert ended.err.endswith("'k' is not among the inputs to differentiate\nhelp: add it: --wrt x,k\n")
-    assert succeeds(*line, "--wrt", "x,k").out
-
-
-def test_a_matrix_of_rows_is_refused():
-    assert "at a point, not rows" in adcli("hessian", "-e", "x*y", "--format", "mtx", stdin=b"x,y\n1,2\n").err
-
-
-@pytest.mark.parametrize("mode", ["forward", "reverse", "auto"])
-def test_a_jacobian_does_not_depend_on_the_order_of_wrt(mode: str) -> None:
-    text = ["-e", "input A(M, N), s, u", "-e", "c(i) +=! A(i, j) * s * u * u", "-e", "L +=! c(i)", "-e", "output c, L"]
-    at = ["--mode", mode, "--at", "A=[[1,2],[3,4]],s=2,u=3", "--format", "json"]
-    one, other = (adcli("jacobian", *text, "--wrt", wrt, *at).records[0]["jacobian"] for wrt in ("A,s,u", "u,s,A"))
-    assert one == other
-    assert (one["c"]["s"], one["c"]["u"], one["L"]["s"], one["L"]["u"]) == ([27, 63], [36, 84], 90, 120)

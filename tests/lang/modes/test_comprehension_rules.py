@@ -1,7 +1,6 @@
 """Comprehensions: what they mean, and their derivatives in both modes, to any order, at awkward points too."""
 from __future__ import annotations
 
-import json
 import random
 from typing import Any
 
@@ -21,7 +20,6 @@ from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.simplify.simplify import simplify
 from comprehension_samples import Sample, Scalar, stated, written
 from hypothesis import given
-from places import DATA
 from random_comprehensions import tensor_samples
 from random_programs import law
 from session_seed import half
@@ -29,9 +27,6 @@ from tensor_laws import NUMPY, check_derivatives, check_second_order, close, run
 
 MUL = ("mul", 0, 1)
 R = np.random.default_rng(5)
-CASES = {c["id"].split("/")[1]: c["tc"] for c in json.loads((DATA / "tcunroll.json").read_text())["cases"]}
-
-
 # ---------------------------------------------------------------- at random
 
 @law(160)
@@ -73,110 +68,7 @@ def test_a_value_that_stands_in_the_result_is_not_computed_again() -> None:
         assert first.outs[0] in second.args
 
 
-def test_sgemm() -> None:
-    a, b = R.normal(size=(2, 3)), R.normal(size=(3, 4))
-    made = written({"a": ("", 0.7), "b": ("", -0.3), "A": ("N, M", a), "B": ("M, Q", b)},
-                   stated("C0(i, j)", "=", "b()", 0, "i:N j:Q", "N, Q"),
-                   stated("C(i, j)", "+", "a(); A(i, k); B(k, j)", ("mul", MUL, 2), "i:N j:Q k:M", "N, Q", onto="C0"),
-                   results="C")
-    seed = R.normal(size=(2, 4))
-    got = run(simplify(adjoints(made.program())), made.values, d_dC=seed)
-    want = {"C": -0.3 + 0.7 * (a @ b), "d_da": (seed * (a @ b)).sum(), "d_db": seed.sum(), "d_dA": 0.7 * seed @ b.T,
-            "d_dB": 0.7 * a.T @ seed}
-    for name, value in want.items():
-        close(got[name], value, 1e-14, name)
-
-
-def test_max_pooling() -> None:
-    image = R.normal(size=(2, 1, 4, 6))
-    made = written({"IN": ("B, C, H, W", image)},
-                   stated("OUT(b, c, i, j)", "max", "IN(b, c, 2*i + kh, 2*j + kw)", 0, "b:B c:C i:2 j:3 kh:2 kw:2", "B, C, 2, 3"),
-                   results="OUT")
-    seed = R.normal(size=(2, 1, 2, 3))
-    got = run(simplify(adjoints(made.program())), made.values, d_dOUT=seed)
-    blocks = image.reshape(2, 1, 2, 2, 3, 2)
-    top = blocks.max(axis=(3, 5), keepdims=True)
-    close(got["OUT"], top[:, :, :, 0, :, 0], 0, "OUT")
-    close(got["d_dIN"], ((blocks == top) * seed[:, :, :, None, :, None]).reshape(image.shape), 1e-15, "d_dIN")
-
-
-# ---------------------------------------------------------------- references of others
-
-def numbers(x: Any) -> Any:
-    return [numbers(y) for y in x] if isinstance(x, list) else float(x)
-
-
-def softmax() -> list[Any]:
-    return [stated("maxVal(n)", "max", "I(n, d)", 0, "n:N d:D", "N"),
-            stated("expDistance(n, d)", "=", "I(n, d); maxVal(n)", ("exp", ("sub", 0, 1)), "n:N d:D", "N, D"),
-            stated("expSum(n)", "+", "expDistance(n, d)", 0, "n:N d:D", "N"),
-            stated("O(n, d)", "=", "expDistance(n, d); expSum(n)", ("div", 0, 1), "n:N d:D", "N, D")]
-
-
-REFERENCES = {
-    "softmax-b5fc3625": ({"I": "N, D"}, softmax()),
-    "fun-ee3d9d24": ({"A": "M, K", "B": "K, N"}, [stated("C(m, n)", "+", "A(m, k); B(k, n)", MUL, "m:M n:N k:K", "M, N")]),
-    "min_2d-313c69a2": ({"S": "D, NBYD"}, [stated("V(d)", "min", "S(d, k)", 0, "d:D k:NBYD", "D")]),
-    "f-b52f4a80": ({"a": ""}, [stated("b(i)", "=", "a()", 0, "i:10", "10")]),
-    "mlp1-6a5051a0": ({"I": "B, M", "W1": "M, N", "B1": "N"}, [
-        stated("T(b, n)", "+", "I(b, m); W1(m, n)", MUL, "b:B n:N m:M", "B, N"),
-        stated("U(b, n)", "=", "T(b, n); B1(n)", ("add", 0, 1), "b:B n:N", "B, N"),
-        stated("O1(b, n)", "=", "U(b, n)", ("max", 0, 0.0), "b:B n:N", "B, N")]),
-    "fun-ca7b6eb1": ({"A": "A0, A1, A2", "B": "A1, A2, B2", "C": "A2, B2, C2"}, [
-        stated("O1(i, j)", "+", "A(i, j, k)", 0, "i:A0 j:A1 k:A2", "A0, A1"),
-        stated("O2(j, k, l)", "+", "B(j, k, l); O1(i, j)", ("add", 0, 1), "i:A0 j:A1 k:A2 l:B2", "A1, A2, B2"),
-        stated("O3(k, l, m)", "+", "C(k, l, m); O2(j, k, l)", ("add", 0, 1), "j:A1 k:A2 l:B2 m:C2", "A2, B2, C2")]),
-}
-
-
-@pytest.mark.parametrize("name", REFERENCES)
-def test_values_and_adjoints_of_others(name: str) -> None:
-    shapes, statements = REFERENCES[name]
-    case = CASES[name]
-    inputs = {n: (shape, numbers(case["inputs"][n])) for n, shape in shapes.items()}
-    made = written(inputs, *statements, results=" ".join(case["outputs"]))
-    seeds = {f"d_d{n}": numbers(w) for n, w in case["cotangent"].items()}
-    got = run(simplify(adjoints(made.program())), made.values, **seeds)
-    for n, value in case["outputs"].items():
-        close(got[n], numbers(value), 1e-12, n)
-    for n, value in case["vjp"].items():
-        close(got[f"d_d{n}"], numbers(value), 1e-12, f"d_d{n}")
-
-
 # ---------------------------------------------------------------- what people ask for
-
-def energy() -> Sample:
-    """e = ½ xᵀ A x and a product of it with a scalar."""
-    return written({"A": ("N, N", R.normal(size=(3, 3))), "x": ("N", R.normal(size=3)), "s": ("", 2.0)},
-                   stated("e", "+", "A(i, j); x(i); x(j)", ("mul", 0.5, ("mul", 0, ("mul", 1, 2))), "i:N j:N"),
-                   Scalar("v", ("mul", 0, ("mul", 1, 1)), ("e", "s")), results="v")
-
-
-def test_a_gradient_has_the_shapes_of_the_inputs() -> None:
-    made = energy()
-    a, x, s = (made.values[n] for n in ("A", "x", "s"))
-    got = run(gradient(made.program()), made.values)
-    close(got["dv_dA"], s * s * .5 * np.outer(x, x), 1e-14, "dv_dA")
-    close(got["dv_dx"], s * s * .5 * (a + a.T) @ x, 1e-14, "dv_dx")
-    close(got["dv_ds"], s * x @ a @ x, 1e-14, "dv_ds")
-
-
-def test_hessian_vector_products() -> None:
-    made = energy()
-    a, x, u = made.values["A"], made.values["x"], R.normal(size=3)
-    got = run(hvp(made.program(), ["x"]), made.values, dx=u)
-    close(got["hvp_x"], 4 * .5 * (a + a.T) @ u, 1e-14, "hvp_x")
-    close(got["v"], 4 * .5 * x @ a @ x, 1e-14, "v")
-
-
-def test_scalar_inputs_of_a_program_with_tensors_have_all_derivatives() -> None:
-    made = energy()
-    e = made.values["x"] @ made.values["A"] @ made.values["x"] / 2
-    for mode in ("forward", "reverse", "auto"):
-        got = run(gradient(made.program(), ["s"], mode=mode, order=2), made.values)
-        close([got["dv_ds"], got["d2v_ds_ds"]], [4 * e, 2 * e], 1e-14, mode)
-    assert run(hessian(made.program(), ["s"]), made.values)["d2v_ds_ds"] == pytest.approx(2 * e)
-
 
 def test_inputs_that_a_result_does_not_depend_on_have_zeros() -> None:
     made = written({"A": ("M, N", [[1, 2, 3]]), "x": ("", 2)}, Scalar("v", MUL, ("x", "x")), results="v")
