@@ -34,3 +34,4 @@ def test_one_row_is_all_that_a_new_operation_takes(tmp_path):
     package.plant("adcli/lang/ir/primitives.py", "\nOPERATORS.update", ROW)
     for args, wanted in PRINTED:
         assert wanted in package.prints(*args), args
+    package.close()

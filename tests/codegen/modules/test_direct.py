@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 from adcli.codegen.builtins import direct
 from adcli.codegen.modules import calls, plans
+from adcli.codegen.modules.direct_tensors import FIRST_CALLS, OftenCalled
+from adcli.codegen.modules.runtime import compile_tensors
+from adcli.lang.lower.frontend import parse
 from outcomes import outcome
 from session_seed import drawn
 from side_by_side import in_threads
@@ -199,17 +202,32 @@ def test_a_fault_of_one_call_is_none_of_the_next(f):
         assert both(f, GOOD)[0] == both(f, GOOD)[1]
 
 
-def test_threads_have_frames_of_their_own(f):
-    points = [GOOD | {"k": float(k)} for k in range(8)]
+@pytest.mark.parametrize("patience", [direct.PATIENCE, 0])
+def test_threads_have_frames_of_their_own(f, patience, monkeypatch):
+    """Also where Python's lock is given back while one of them computes, and for what is no quick call."""
+    monkeypatch.setattr(direct, "PATIENCE", patience)
+    f = f if patience else often(adcli.compile(TEXT), GOOD)
+    points = [GOOD | {"k": float(k)} | ({"x": GOOD["x"].astype(np.float32)} if k == 3 else {}) for k in range(8)]
     expected = [outcome(lambda at=at: f._called(at, None, None)) for at in points]
     wrong = []
 
     def work(k):
-        for _ in range(300):
+        for _ in range(150):
             if outcome(lambda: f(points[k])) != expected[k]:
                 wrong.append(k)
     in_threads(work, 8)
     assert not wrong
+
+
+def test_quick_calls_are_those_of_the_kernel():
+    kernel = compile_tensors(parse("input x(N), a, int32 k(M)\ny(j) = a*x(k(j))\ns +=! y(j)\noutput y, s"))
+    called, draw = OftenCalled(kernel), np.random.default_rng(0)
+    for turn in range(2 * FIRST_CALLS):
+        n = 4 if turn % 7 else 5   # other shapes in between
+        at = {"x": draw.normal(size=n), "a": float(turn), "k": draw.integers(0, n, 3)}
+        found, want = called(at), kernel(at)
+        assert np.array_equal(found["y"], want["y"]) and found["s"] == want["s"]
+    assert direct.never not in called.quick
 
 
 def test_nothing_is_kept(f):
