@@ -254,7 +254,7 @@ def test_an_edited_rule_is_not_answered_from_the_cache(folder, tmp_path):
 
     def entries() -> int:
         subprocess.run([sys.executable, "-m", "adcli", *RUN], cwd=tmp_path, env=env, check=True, capture_output=True)
-        return len(files(folder))
+        return sum(file.stat().st_size > 1000 for file in files(folder))   # without the digest of files that stay as they are
     assert (entries(), entries()) == (1, 1)
     rule = whole / "lang" / "ir" / "primitives.py"
     before, text = rule.stat(), rule.read_text()
