@@ -25,6 +25,7 @@ from adcli.api.scientific import by_name, constant, constants, moved_inputs
 from adcli.codegen.builtins.direct import Quick, never
 from adcli.codegen.nests.cse_across_statements import staged
 from adcli.input.constraints import HOLDS
+from adcli.input.nested import element
 from adcli.input.points import unknown_name
 from adcli.lang.ir import Atom, Param, Program, Result, Values, shape_of, substitute
 from adcli.lang.ir.affine import affine, substituted, text
@@ -177,8 +178,12 @@ class LogDensity:
         return found
 
     def value(self, u: Any) -> float:
+        found = self._number(u)
+        return -math.inf if math.isnan(found) else found
+
+    def _number(self, u: Any) -> float:
         (found,) = self._value({**self._data, self._u: self._vector(u)}).values()
-        return -math.inf if math.isnan(found) else float(found)
+        return float(found)
 
     def _vector(self, u: Any, several: bool = False) -> Vector:
         return self._of_this_length(real_array("the vector", u), several)
@@ -338,8 +343,18 @@ def log_density(function: Maker, program: Program, of: Sequence[str] | None,
     for each in parameters:
         if each.param.name in begin:
             made.start[each.place:each.place + each.length] = each.outer(begin[each.param.name])
+    refuse_nan(fixed, made)
     made._made_of = function, whole, of, dict(begin), {name: fixed[name] for name in data}
     return made
+
+
+def refuse_nan(data: Values, density: LogDensity) -> None:
+    """AdError for data that are not a number, unless the density is one beside them."""
+    for name, x in data.items():
+        if (wrong := np.isnan(x)).any() and math.isnan(density._number(density.start)):
+            rest = f"leave it out, and what belongs to it: np.asarray({name})[~np.isnan({name})]"
+            raise AdError(f"{element(name, int(np.flatnonzero(wrong)[0]), np.shape(x))} is nan, and so is the density",
+                          help=rest if np.ndim(x) == 1 else None)
 
 
 @lru_cache(maxsize=8)
