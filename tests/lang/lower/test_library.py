@@ -124,6 +124,18 @@ def test_derivatives_of_student_t_cdf_by_large_degrees_of_freedom(y: float, nu: 
         assert abs(found - want) <= 1e-11 * abs(want)
 
 
+@each_row(("y", "nu"), [(-50.0, 4e3), (-1e3, 150.0), (-2.0, 5.0)])
+def test_student_t_lcdf_where_the_probability_is_no_double_and_where_it_is(y: float, nu: float) -> None:
+    found = adcli.compile("v = student_t_lcdf(y, nu, 0, 1)").grad()(y=y, nu=nu)
+    with mpmath.workdps(40):
+        def truth(t: Any, n: Any) -> Any:
+            return mpmath.log(mpmath.betainc(n / 2, 0.5, 0, n / (n + t * t), regularized=True) / 2)
+        at = mpmath.mpf(y), mpmath.mpf(nu)
+        for name, orders in (("v", (0, 0)), ("dv_dy", (1, 0)), ("dv_dnu", (0, 1))):
+            want = mpmath.diff(truth, at, orders, relative=True)
+            assert abs(found[name] - want) <= 50 * EPSILON * abs(want), name
+
+
 @each_row(("call", "x"), [("logit(x)", 0.25), ("logit(x)", 0.5), ("logit(x)", 0.75), ("normal_logcdf(x)", 0.0),
                                          ("log1mexp(x)", -0.6931471805599453), ("log_rising_factorial(x, 3)", 64.0),
                                          ("f_cdf(x, 3, 3)", 1.0), ("student_t_cdf(1, x, 0, 1)", 3060.0)])
