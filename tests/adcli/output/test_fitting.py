@@ -6,7 +6,7 @@ import re
 import pytest
 from command import adcli
 from places import ROOT
-from session_seed import drawn
+from session_seed import drawn, half
 from terminals import on_terminal
 
 from adcli.output.wrap import fitted, folded, table, width
@@ -40,7 +40,7 @@ def unbreakable(line: str) -> bool:
     return " " not in line.strip() or ": note: " in line or line.startswith(kept)
 
 
-@pytest.mark.parametrize("name", REPORTS)
+@pytest.mark.parametrize("name", half([*REPORTS]))
 def test_a_report_fits_and_says_the_same(name):
     args = REPORTS[name]
     off = adcli(*args)
@@ -50,7 +50,7 @@ def test_a_report_fits_and_says_the_same(name):
     assert words(off.out) - words(shown) <= ({"meaning", "smooth"} if name == "functions" else set()), columns   # its headings
 
 
-@pytest.mark.parametrize("name", [name for name in REPORTS if name not in ("explain beside", "functions")])
+@pytest.mark.parametrize("name", half([name for name in REPORTS if name not in ("explain beside", "functions")]))
 def test_a_wide_terminal_shows_what_a_pipe_gets(name):
     assert adcli(*REPORTS[name]).out in on_terminal(1000, *REPORTS[name])
 

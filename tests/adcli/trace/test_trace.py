@@ -169,11 +169,11 @@ def well_formed(row: str) -> None:
 
 @pytest.mark.no_cover
 def test_a_long_program_is_one_long_table():
-    text = "".join(f"x{i + 1} = sin(x{i}) * 0.5 + x{i}\n" for i in range(1000))
-    ended = succeeds("trace", "-", "--at", "x0=1", "--tangent", "x0=1", "--cotangent", "x1000=1", stdin=text.encode())
-    pushed, pulled = cell(ended.out, "ẋ₁₀₀₀")[-1], cell(ended.out, "x̄₀")[0]
+    text = "".join(f"x{i + 1} = sin(x{i}) * 0.5 + x{i}\n" for i in range(300))
+    ended = succeeds("trace", "-", "--at", "x0=1", "--tangent", "x0=1", "--cotangent", "x300=1", stdin=text.encode())
+    pushed, pulled = cell(ended.out, "ẋ₃₀₀")[-1], cell(ended.out, "x̄₀")[0]
     assert pushed.split(" = ")[-1] == pulled.split(" = ")[-1]
-    assert len(ended.out.splitlines()) > 6000
+    assert len(ended.out.splitlines()) > 1800
 
 
 # ---------------------------------------------------------------- tensors, loops and matrices
