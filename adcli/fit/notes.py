@@ -59,10 +59,7 @@ def only_loss(fit: Fit, b: np.ndarray) -> bool:
 
 def explained(fit: Fit, b: np.ndarray) -> list[str]:
     """Explanation of numbers that are not finite."""
-    if only_loss(fit, b):
-        return []
-    found: list[str] = fit.model.explained(b, worst_row(fit, b))
-    return found
+    return [] if only_loss(fit, b) else [*fit.model.explained(b, worst_row(fit, b))]
 
 
 def notes(fit: Fit, task: Task, found: Fitted) -> Iterator[str]:

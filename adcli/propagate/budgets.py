@@ -235,11 +235,14 @@ def ends(budget: Budget, heading: str, kind: str, v: str, interval: CoverageInte
     """The lines of an interval, and how it compares with the sampled one."""
     told = f"; {judged(interval.agreement)}" if interval.agreement else ""
     yield f"{heading}{told}"
-    if not kind:
-        yield f"{named(budget, 'k', v)} = {number(interval.k)}"
-        yield f"{named(budget, 'U', v)} = {number(interval.expanded)}"
-    yield f"{named(budget, f'low{kind}', v)} = {number(interval.low)}"
-    yield f"{named(budget, f'high{kind}', v)} = {number(interval.high)}"
+    yield from (f"{name} = {number(x)}" for name, x in interval_columns(budget, kind, v, interval).items())
+
+
+def interval_columns(budget: Budget, kind: str, v: str, interval: CoverageInterval) -> dict[str, float]:
+    """The figures of an interval by name; those of the second order have the factor of the first."""
+    found = {} if kind else {"k": interval.k, "U": interval.expanded}
+    found |= {f"low{kind}": interval.low, f"high{kind}": interval.high}
+    return {named(budget, name, v): x for name, x in found.items()}
 
 
 def judged(agreement: ModelVerdict) -> str:
@@ -268,10 +271,7 @@ def columns(budget: Budget) -> dict[str, float]:
         if output.quadratic:
             found[named(budget, "mean", v)], found[named(budget, "u2", v)] = output.quadratic
         for kind, interval in (("", output.interval), ("2", output.wider)):
-            if interval and not kind:
-                found[named(budget, "k", v)], found[named(budget, "U", v)] = interval.k, interval.expanded
-            if interval:
-                found[named(budget, f"low{kind}", v)], found[named(budget, f"high{kind}", v)] = interval.low, interval.high
+            found |= interval_columns(budget, kind, v, interval) if interval else {}
         if output.sampled:
             for kind, (x, error) in output.sampled.figures.items():
                 found[named(budget, f"mc_{kind}", v)], found[named(budget, f"mc_{kind}_error", v)] = x, error

@@ -39,9 +39,9 @@ def planned(program: Program, names: Mapping[Var, str]) -> dict[str, WrittenElem
         for out, (place, interval) in writes(e):
             found[names[out]] = found.get(names[out], WrittenElements(place)).also(place, interval)
     for e in program.equations if found else ():
-        history = found.get(names[e.outs[0]]) if isinstance(e.op, Boxed) else None
+        history = found.get(name := names[e.outs[0]])
         if history and isinstance(e.op, Boxed) and (at := single(e.op, history.place)) is not None:
-            found[names[e.outs[0]]] = history.also(history.place, (at, at + 1))
+            found[name] = history.also(history.place, (at, at + 1))
     return found
 
 
