@@ -16,7 +16,6 @@ from adcli.codegen.c.language import LoopHead, Statements
 from adcli.codegen.c.plan import TensorStatements
 from adcli.codegen.nests.fusion import EACH, SCATTER, TOTAL, groups
 from adcli.codegen.nests.layout import elements
-from adcli.codegen.nests.recurrences import StepLoop
 from adcli.codegen.nests.row_sweeps import one_statement
 from adcli.codegen.schedules.schedule import writes_fixed
 from adcli.lang.ir import Atom, Equation, Lit, Var, shape_of, substitute
@@ -103,7 +102,8 @@ class BoxLoops(ABC):
     def close(self, depth: int) -> None:
         while self.depth > depth:
             self.depth -= 1
-            self.say(self.language.closes)
+            if self.language.closes:
+                self.say(self.language.closes)
 
     def local(self, hint: str) -> str:
         """A name for something here: outside of all loops one that no other nest has."""
@@ -416,21 +416,3 @@ class LoopStatements(TensorStatements):
             r = joint.get(k, range(k, k + 1))
             yield from JointLoops(self, every[r.start:r.stop]).lines() if k in joint else self.equation(every[k])
             k = r.stop
-
-    def recurrence(self, e: Equation) -> Iterator[str]:
-        loop = self.loops[e.outs[0]]
-        yield from self.comment(e)
-        assert self.language.loop is not None
-        yield self.language.loop(self.head(loop))[0] + self.language.opens
-        for inner in loop.equations:
-            yield from (INDENT + line for line in self.lines_of(inner, None, inner.outs[0] in loop.histories))
-        if (left := self.left_where(loop)) is not None:
-            yield from (INDENT + line for line in (self.language.test.format(left) + self.language.opens, f"{INDENT}break;",
-                                                   self.language.closes))
-        yield self.language.closes
-
-    def head(self, loop: StepLoop) -> LoopHead:
-        """The steps from the first to the last, or down from there."""
-        name, whole = self.steps[loop.step], self.whole
-        whole.bind(loop.step, name, loop.low)
-        return LoopHead(name, whole.text(loop.low), whole.text(loop.high), [whole.below(loop.step, loop.high)], loop.down)

@@ -1,13 +1,12 @@
 """A program with tensors before it becomes loops: which arrays there are, what lies in which, and the names of everything."""
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import Any
 
-from adcli.codegen.c.language import Helpers, Statements
+from adcli.codegen.c.language import Helpers, LoopHead, Statements
 from adcli.codegen.nests.cse_across_statements import invariants_outside
 from adcli.codegen.nests.fusion import joined, needed, side_by_side
 from adcli.codegen.nests.layout import conditions_of, homes, placed, plain, scratch, size_parameters, work_slots
@@ -21,9 +20,10 @@ from adcli.lang.operations.recurrence import Recurrence, loops
 from adcli.lang.printing.comprehension_printer import TensorWriter
 from adcli.lang.sizes.binding import counts
 from adcli.lang.sizes.in_bounds import LARGEST_WHOLE
+from adcli.lang.tree.notation import INDENT
 
 
-class TensorStatements(Statements, ABC):
+class TensorStatements(Statements):
     """Writes the statements of a program with tensors: those of scalars as they are, others by `nest` and `matrices`.
 
     `given` is the program in terms of arrays, `shown` the equations that its comments show, `loops` its loops over steps. A value
@@ -140,9 +140,24 @@ class TensorStatements(Statements, ABC):
         """A loop over steps as the language has it."""
         return self.language.comment("\n".join(self.printed.recurrence(self.shown[e.op])).split("\n"))
 
-    @abstractmethod
     def recurrence(self, e: Equation) -> Iterator[str]:
         """A loop over steps, its statements writing into the histories where these lie."""
+        loop = self.loops[e.outs[0]]
+        yield from self.comment(e)
+        assert self.language.loop is not None
+        yield self.language.loop(self.head(loop))[0] + self.language.opens
+        for inner in loop.equations:
+            yield from (INDENT + line for line in self.lines_of(inner, None, inner.outs[0] in loop.histories))
+        if (left := self.left_where(loop)) is not None:
+            yield from (INDENT + line for line in (self.language.test.format(left) + self.language.opens, f"{INDENT}break;",
+                                                   self.language.closes))
+        yield self.language.closes
+
+    def head(self, loop: StepLoop) -> LoopHead:
+        """The steps from the first to the last, or down from there."""
+        name, whole = self.steps[loop.step], self.whole
+        whole.bind(loop.step, name, loop.low)
+        return LoopHead(name, whole.text(loop.low), whole.text(loop.high), [whole.below(loop.step, loop.high)], loop.down)
 
     def left_where(self, loop: StepLoop) -> str | None:
         """The test behind a step for leaving a loop that has ended, where all that is read of it are copies; None where all steps

@@ -6,7 +6,7 @@ raised where sizes do not fit one another or the subscripts, and where a subscri
 """
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 
 from adcli.codegen.c.language import Helpers, quoted
@@ -19,7 +19,7 @@ from adcli.lang.passes.pipeline import evaluation_program
 from adcli.lang.tree.notation import PRODUCT, enclosed
 
 
-class ScriptTensors(TensorStatements):
+class ScriptTensors(TensorStatements, ABC):
     """Writes the statements of a program with tensors; `shapes` are the texts of the shapes of inputs."""
 
     def __init__(self, helpers: Helpers, program: Program) -> None:

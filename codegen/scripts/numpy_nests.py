@@ -23,7 +23,7 @@ from adcli.lang.ir.affine import Affine, Index, atoms, never_negative
 from adcli.lang.operations.comprehension import NEUTRAL, BodySource, Subscript, atoms_in, fixed_indices, in_ranges
 from adcli.lang.operations.matrix import accesses
 from adcli.lang.sizes.proofs import proved
-from adcli.lang.tree.notation import ATOM, INDENT, PRODUCT, Piece, enclosed
+from adcli.lang.tree.notation import ATOM, PRODUCT, Piece, enclosed
 
 UFUNCS = {"+": "np.add", "*": "np.multiply", "min": "np.minimum", "max": "np.maximum"}
 
@@ -35,13 +35,6 @@ class ArrayBox(BoxLoops):
 
     def say(self, line: str) -> None:
         super().say(line.strip().removesuffix(";"))
-
-    def begin(self, head: str) -> None:
-        self.say(f"{head}:")
-        self.depth += 1
-
-    def close(self, depth: int) -> None:
-        self.depth = depth
 
     def local(self, hint: str) -> str:
         return self.f.local(hint, self.used)
@@ -248,13 +241,7 @@ class ArrayTensors(ScriptTensors):
         for v in loop.histories:
             if v in loop.starts:
                 yield f"{self.values[v]} = np.zeros({shape_text(self.whole, v.shape)})"
-        yield from self.comment(e)
-        steps = f"range({self.whole.text(loop.low)}, {self.whole.text(loop.high)})"
-        yield f"for {self.steps[loop.step]} in {f'reversed({steps})' if loop.down else steps}:"
-        for inner in loop.equations:
-            yield from (INDENT + line for line in self.lines_of(inner, None, inner.outs[0] in loop.histories))
-        if (left := self.left_where(loop)) is not None:
-            yield from (f"{INDENT}if {left}:", f"{INDENT * 2}break")
+        yield from (line.removesuffix(";") for line in super().recurrence(e) if line.strip())
 
     def input(self, p: Param, name: str) -> Iterator[str]:
         if p.var.shape:

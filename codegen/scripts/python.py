@@ -15,7 +15,7 @@ import keyword
 from collections.abc import Sequence
 from functools import partial
 
-from adcli.codegen.c.language import Helpers, Language, SumForm, constant, letters, listed, quoted, wrapped
+from adcli.codegen.c.language import Helpers, Language, LoopHead, SumForm, constant, letters, listed, quoted, wrapped
 from adcli.codegen.c.spelling import operator
 from adcli.codegen.c.whole_numbers import WholeNumbers
 from adcli.codegen.emission import EmitOptions, commented
@@ -314,12 +314,17 @@ class ArrayNumbers(WholeNumbers):
         return shown, ATOM
 
 
+def loop(x: LoopHead) -> list[str]:
+    steps = f"range({x.low}, {x.high})"
+    return [f"for {x.name} in {f'reversed({steps})' if x.down else steps}"]
+
+
 LANGUAGE = Language(
     name="Python", words=WORDS, identifier=letters, spelling=lambda op: op.python, number=number, helpers=HELPERS,
     definitions=DEFINITIONS, operation=spelled, declaration=lambda var, name, text: f"{name} = {text}",
     function=FUNCTION, table_sum=SumForm(TABLE_SUM, "    ({}),"),
     comment=lambda lines: commented(lines, "#").splitlines(), expressions=lambda names, helpers: ArrayNumbers(names),
-    as_number="np.float64({})", prefix="_")
+    as_number="np.float64({})", prefix="_", loop=loop, test="if {}", opens=":", closes="")
 
 
 def emit(program: Program, header: Sequence[str], options: EmitOptions) -> str:
