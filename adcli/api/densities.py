@@ -167,15 +167,14 @@ class LogDensity:
         self._quick: Quick = never
 
     def __call__(self, u: Any) -> tuple[float, Vector]:
-        found = self._quick({**self._data, self._u: u})
-        value, gradient, sound = (self._called(u) if found is None else found).values()
+        value, gradient, sound = self._quick(self._data, u) or self._called(u)
         return (value, gradient) if sound == 0 else (-math.inf, np.zeros(self.dim))
 
-    def _called(self, u: Any) -> dict[str, Any]:
+    def _called(self, u: Any) -> tuple[Any, ...]:
         """Results of a general call, after which there may be a quick one."""
-        found: dict[str, Any] = self._both({**self._data, self._u: self._vector(u)})
+        found = self._both({**self._data, self._u: self._vector(u)})
         self._quick = self._both._numbers or never
-        return found
+        return tuple(found.values())
 
     def value(self, u: Any) -> float:
         found = self._number(u)

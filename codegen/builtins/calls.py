@@ -5,6 +5,7 @@
     tensors(values, targets, new, frame, share)  the same of nests for one set of shapes, with the addresses of what they work in
                                           and of what this thread is to a team, or 0
     results(values)                       the same into new arrays, by one thread in memory that is kept for it
+    results(values, x)                    the same with x for the one value that is missing, as a tuple in the order of results
     vector(into, x, …)                    vectors one after another, results written to their places in an array
 
 Each gives None for anything that it does not know, and for anything wrong: then the way in Python does it, or says what is wrong.
@@ -146,31 +147,42 @@ def rounded(cell) -> i1:    # a double as a single; one that is too large for th
     cell.real[0] = narrow(x)
     return True
 
-def named(plan, given, count: i64, names, required, own, held) -> i1:
-    # hold the objects of a dictionary by name, all that it has; null for those that the table `required` lets be missing
+def named(plan, given, count: i64, names, required, more, own, held) -> i1:
+    # hold the objects of a dictionary by name, all that it has, and `more` for the first that is missing, if it is not null; null
+    # for those that the table `required` lets be missing
     require(given.type == objects.dict)
     size = PyDict_Size(given)    # before a key can change it
     known = 0
     for k in range(count):
         x = PyDict_GetItemWithError(given, names.ptr[k])
         if x == null:
-            require(required != null)
-            require(required.i64[k] == 0)
             require(PyErr_Occurred() == null)
+            if more != null:
+                x = more
+                more = null
+            else:
+                require(required != null)
+                require(required.i64[k] == 0)
         else:
             known = known + 1
         for each in range(HOLDS):
             Py_IncRef(x)
         own.ptr[held.i64[0]] = x
         held.i64[0] = held.i64[0] + 1
-    return size == known
+    return size == known and more == null
 
-def entered(plan, into, j: i64, column) -> i1:    # a result under its name
-    x = PyFloat_FromDouble(wide(column.real[0]))
+def kept(plan, into, j: i64, x) -> i1:    # a result under its name, or in its place in a tuple, which has the reference then
     require(x != null)
-    failed = PyDict_SetItem(into, plan.output_names.ptr[j], x)
-    Py_DecRef(x)
+    failed = 0
+    if into.type == objects.dict:
+        failed = wide(PyDict_SetItem(into, plan.output_names.ptr[j], x))
+        Py_DecRef(x)
+    else:
+        failed = wide(PyTuple_SetItem(into, plan.places.i64[j], x))
     return failed == 0
+
+def entered(plan, into, j: i64, column) -> i1:
+    return kept(plan, into, j, PyFloat_FromDouble(wide(column.real[0])))
 
 # ---------------------------------------------------------------- what Python calls
 
@@ -210,8 +222,8 @@ def columns_in(plan, arguments, count: i64, held, own, ins, rest) -> ptr:
     looked = 0 if arguments.ptr[2] == objects.true else plan.outputs
     require(both > 0 and both*looked <= MOST_PAIRS)
     targets = arguments.ptr[1]
-    require(named(plan, arguments.ptr[0], plan.inputs, plan.input_names, null, own, held))
-    require(named(plan, targets, plan.outputs, plan.output_names, null, own, held))
+    require(named(plan, arguments.ptr[0], plan.inputs, plan.input_names, null, null, own, held))
+    require(named(plan, targets, plan.outputs, plan.output_names, null, null, own, held))
     for k in range(both):    # a key may run Python when it is compared, so what is looked at begins behind the last of them
         x = own.ptr[k]
         require(is_array(plan, x, objects.dtype, READABLE if k < plan.inputs else WRITABLE))
@@ -234,8 +246,8 @@ def tensors_in(plan, arguments, count: i64, held, own, ins, rest) -> ptr:
     targets = arguments.ptr[1]
     frame = pointer(PyLong_AsLongLong(arguments.ptr[3]))
     share = pointer(PyLong_AsLongLong(arguments.ptr[4]))
-    require(named(plan, arguments.ptr[0], plan.inputs, plan.input_names, plan.required, own, held))
-    require(named(plan, targets, plan.outputs, plan.output_names, null, own, held))
+    require(named(plan, arguments.ptr[0], plan.inputs, plan.input_names, plan.required, null, own, held))
+    require(named(plan, targets, plan.outputs, plan.output_names, null, null, own, held))
     require(placed(plan, own, rest, frame))
     require(apart(plan, looked, frame, plan.bytes, 1))
     steps(plan, frame, share)
@@ -281,25 +293,32 @@ def written(plan, targets, frame) -> i1:    # numbers under their names, unless 
             require(entered(plan, targets, j, frame.ptr[plan.inputs + j]))
     return True
 
-def made(plan, targets, own, held) -> i1:    # new arrays under their names
+def made(plan, targets, own, held) -> i1:    # new arrays
     for j in range(plan.outputs):
         x = null
         if plan.kinds.i64[plan.inputs + j] == REALS:
             x = PyObject_CallObject(objects.empty, plan.blanks.ptr[j])
             require(x != null)
-            for each in range(1, HOLDS):
+            for each in range(HOLDS):
                 Py_IncRef(x)
         own.ptr[held.i64[0]] = x
         held.i64[0] = held.i64[0] + 1
         if x != null:
-            require(PyDict_SetItem(targets, plan.output_names.ptr[j], x) == 0)
+            require(kept(plan, targets, j, x))
     return True
 
 def results_in(plan, arguments, count: i64, held, own, ins, rest) -> ptr:
     # arrays and numbers of planned shapes by name, for new ones by name, in the frame that no other call is in
-    require(count == 1)
-    require(named(plan, arguments.ptr[0], plan.inputs, plan.input_names, plan.required, own, held))
-    targets = PyDict_Copy(plan.order)
+    require(count == 1 or count == 2)
+    more = null
+    targets = null
+    if count == 2:
+        more = arguments.ptr[1]
+    require(named(plan, arguments.ptr[0], plan.inputs, plan.input_names, plan.required, more, own, held))
+    if count == 2:
+        targets = PyTuple_New(plan.outputs)
+    else:
+        targets = PyDict_Copy(plan.order)
     good = targets != null
     if good:
         good = made(plan, targets, own, held)

@@ -108,8 +108,9 @@ def of_tensors(kernel: Kernel, names: Sequence[Sequence[str]], defaults: Mapping
     if found is None or not with_arrays(kernel.entry.code):
         return never, never
     inputs, outputs = (tuple(map(sys.intern, each)) for each in names)
+    places = Gathered(0, (), (), [*map(shaped.order.index, outputs)], 0)
     plan = planned(kernel, int(instructions) if instructions > PATIENCE else 1, [defaults.get(name, 0.0) for name in inputs],
-                   (inputs, outputs), [name not in defaults for name in inputs], Gathered(0, (), (), (), 0), shaped)
+                   (inputs, outputs), [name not in defaults for name in inputs], places, shaped)
     return found("tensors", plan), found("results", plan) if shaped.frame is not None else never
 
 
@@ -162,7 +163,7 @@ def planned(kernel: Kernel, equations: int, defaults: Sequence[float], names: Se
     shaped = shaped or Shaped((), (), 0)
     frame = 0 if shaped.frame is None else ctypes.addressof(shaped.frame[0])
     columns, order = inputs + outputs, dict.fromkeys(shaped.order)
-    blanks = [(c.shape[1:], entry.code) for c in shaped.columns[inputs:]]
+    blanks = [(c.shape[1:],) if entry.code == "d" else (c.shape[1:], entry.code) for c in shaped.columns[inputs:]]
     kept += [order, blanks, shaped.frame]
     given, found = (table("Q", [id(name) for name in each]) for each in names)
     words = {

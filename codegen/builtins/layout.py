@@ -23,7 +23,8 @@ Of nests, `kinds` says of each input and result whether it is a tensor of REALS 
 planned for one value; `shapes` has the rank and the extents of each tensor and the value of each COUNT, one after the other, and
 `bytes` the size of each. `actions` has three numbers for each of `acts`: a word of the frame and what it is set to, or RUN and
 the first and last of the steps that are run then. Word `flag` of the frame is not 0 after a fault. A call that makes its results
-works in `frame`, if the word at `busy` is 0; it copies the dictionary `order`, and `blanks` has for each tensor the arguments by
+works in `frame`, if the word at `busy` is 0; it copies the dictionary `order`, or puts each result in its place of a tuple, which
+`places` has, and `blanks` has for each tensor the arguments by
 which `numpy.empty` makes its array."""
 RUN = -1
 REALS, WHOLES, REAL, WHOLE, COUNT = range(5)
@@ -31,7 +32,8 @@ API = {
     "PyDict_GetItemWithError": "ptr (ptr, ptr)", "PyDict_Size": "i64 (ptr)", "PyDict_New": "ptr ()",
     "PyDict_SetItem": "i32 (ptr, ptr, ptr)", "PyFloat_AsDouble": "double (ptr)", "PyLong_AsDouble": "double (ptr)",
     "PyLong_AsLongLong": "i64 (ptr)", "PyDict_Copy": "ptr (ptr)", "PyObject_CallObject": "ptr (ptr, ptr)",
-    "PyFloat_FromDouble": "ptr (double)",    "PyErr_Occurred": "ptr ()", "PyErr_Clear": "void ()",
+    "PyTuple_New": "ptr (i64)", "PyTuple_SetItem": "i32 (ptr, i64, ptr)", "PyFloat_FromDouble": "ptr (double)",
+    "PyErr_Occurred": "ptr ()", "PyErr_Clear": "void ()",
     "PyErr_ExceptionMatches": "i32 (ptr)", "Py_IncRef": "void (ptr)", "Py_DecRef": "void (ptr)",
     "PyMem_RawMalloc": "ptr (i64)", "PyMem_RawFree": "void (ptr)", "PyEval_SaveThread": "ptr ()",
     "PyEval_RestoreThread": "void (ptr)"}

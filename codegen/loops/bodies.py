@@ -81,20 +81,20 @@ class BodyWriter:
                 later.append(e)
             else:
                 self.values[e.outs[0]] = self.equation(e)
-        self.in_turn([e for e in later if not any(e in own for own in self.arms.values())])
+        self.in_turn([e for e in later if e not in self.arms])
 
     def in_turn(self, equations: Sequence[Equation]) -> None:
         """Equations, choices after what only their arms need."""
         for e in equations:
             for k in (1, 2) if e.op is SELECT else ():
-                if own := [x for x in self.arms.get((e, k), ()) if x.outs[0] not in self.values]:
-                    self.write_arm(e.args[0], e.args[k], k == 1, own)
+                mine = [x for x in self.at.op.body.equations if self.arms.get(x) == (e, k) and x.outs[0] not in self.values]
+                self.write_arm(e.args[0], e.args[k], k == 1, mine)
             self.values[e.outs[0]] = self.equation(e)
 
     def write_arm(self, c: Atom, value: Atom, holds: bool, own: Sequence[Equation]) -> None:
         """Equations for a value that is chosen where a condition holds, or where it does not: skipped if it is nowhere chosen."""
         at, level, truth = self.at, len(self.at.frames) - 1, self.at.vectors.truth
-        if not at.at_beginning(level):
+        if all(e.op.llvm for e in own) or not at.at_beginning(level):
             self.in_turn(own)
             return
         places, some = [(t, u) for t in range(self.rows) for u in range(self.blocks)], ""
@@ -275,29 +275,18 @@ class BodyWriter:
 # ---------------------------------------------------------------- arms of choices
 
 SELECT = TABLE["select"]
-Arm = tuple[Equation, int]
-"""A choice, and which of its operands is meant."""
 
 
-def arms(body: Program) -> dict[Arm, list[Equation]]:
-    """The equations that only an arm needs, of arms that take functions of a library."""
-    users: dict[Atom, set[Arm | None]] = {r.atom: {None} for r in body.results}
-    owners, long = dict[Equation, Arm](), set[Arm]()
+def arms(body: Program) -> dict[Equation, tuple[Equation, int]]:
+    """The equations that only an arm of a choice needs, with the choice and its operand."""
+    users: dict[Atom, set[object]] = {r.atom: {None} for r in body.results}
+    found = dict[Equation, tuple[Equation, int]]()
     for e in reversed(body.equations):
-        mine, *others = users.get(e.outs[0], {None})
-        if mine is not None and not others:
-            owners[e] = mine
-            if not e.op.llvm:
-                long.add(mine)
+        match [*users.get(e.outs[0], ())]:
+            case [(Equation() as choice, int(k))]:
+                found[e] = choice, k
         for k, a in enumerate(e.args):
-            users.setdefault(a, set()).add((e, k) if e.op is SELECT and k else owners.get(e))
-    found = dict[Arm, list[Equation]]()
-    for e in body.equations:
-        arm = owners.get(e)
-        while arm is not None and arm not in long:   # a part of the arm around it
-            arm = owners.get(arm[0])
-        if arm is not None:
-            found.setdefault(arm, []).append(e)
+            users.setdefault(a, set()).add((e, k) if e.op is SELECT and k else found.get(e))
     return found
 
 

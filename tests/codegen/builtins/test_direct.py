@@ -22,8 +22,10 @@ from adcli.codegen.builtins import calls, direct
 from adcli.codegen.builtins.layout import API
 from adcli.codegen.machine import memory
 from adcli.codegen.machine.kernel import COMPILING
+from adcli.codegen.modules.runtime import compile_tensors
 from adcli.codegen.rows import jit, tiers
 from adcli.codegen.rows.compiled import Interpreted
+from adcli.lang.lower.frontend import parse
 from adcli.lang.operations.precision import DOUBLE, SINGLE
 from outcomes import outcome
 from session_seed import drawn
@@ -396,6 +398,22 @@ def test_nothing_is_kept(f):
     assert [abs(sys.getrefcount(o) - before) < 50 for o, before in zip(objects, references, strict=True)] == [True] * len(objects)
     assert sys.getallocatedblocks() - blocks < 500
     assert pages() - size < 2000
+
+
+def test_one_value_beside_others_gives_a_tuple():
+    """In the order of results, which is not that of computing them; None for one too many or too few; no reference is kept."""
+    kernel = compile_tensors(parse("input x(N), y(N), k\nt +=! x(i)*y(i)\nq(i) = k*t*x(i)\ns(i) = x(i) + k\noutput q, t, s"))
+    u, given = A.copy(), {"x": A, "y": B, "k": 2.0}
+    whole, (_, _, quick) = kernel(dict(given)), kernel.quick(given, {})
+    assert quick(given) == {name: pytest.approx(x) for name, x in whole.items()}
+    q, t, s = quick({"y": B, "k": 2.0}, u)
+    assert (q.tolist(), t, s.tolist()) == (whole["q"].tolist(), whole["t"], whole["s"].tolist())
+    assert quick({"x": A, "y": B}, 2.0)[1] == t
+    for given, more in (({"x": A, "y": B, "k": 2.0}, u), ({"y": B}, u), ({"y": B, "k": 2.0, "z": u}, u), ([], u),
+                        ({"y": B, "k": 2.0}, u[:3]), ({"y": B, "k": 2.0}, u.tolist()), ({"x": A, "y": B}, u)):
+        assert quick(given, more) is None
+    assert quick({"y": B, "k": 2.0}, u, u) is None
+    assert sys.getrefcount(u) == sys.getrefcount(A.copy()) + 1 and sys.getrefcount(q) == sys.getrefcount(s) == 2
 
 
 def test_a_function_goes_with_its_builtins():
