@@ -22,7 +22,7 @@ import numpy as np
 
 from adcli.answers.array_calls import real_array
 from adcli.api.scientific import by_name, constant, constants, moved_inputs
-from adcli.codegen.builtins.direct import Quick, never
+from adcli.codegen.builtins.direct import never
 from adcli.codegen.nests.cse_across_statements import staged
 from adcli.input.constraints import HOLDS
 from adcli.input.nested import element
@@ -164,24 +164,21 @@ class LogDensity:
         gradient = plain.grad(wrt=[self._u])
         self._value, self._both = plain, gradient._changed(lambda made: with_soundness(made.program), None, gradient._short)
         self.start = np.zeros(self.dim)
-        self._quick: Quick = never
 
     def __call__(self, u: Any) -> tuple[float, Vector]:
-        value, gradient, sound = self._quick(self._data, u) or self._called(u)
+        value, gradient, sound = (self._both._numbers or never)(self._data, u) or self._called(self._both, u)
         return (value, gradient) if sound == 0 else (-math.inf, np.zeros(self.dim))
 
-    def _called(self, u: Any) -> tuple[Any, ...]:
-        """Results of a general call, after which there may be a quick one."""
-        found = self._both({**self._data, self._u: self._vector(u)})
-        self._quick = self._both._numbers or never
-        return tuple(found.values())
+    def _called(self, function: Any, u: Any) -> tuple[Any, ...]:
+        """Results of a general call."""
+        return tuple(function({**self._data, self._u: self._vector(u)}).values())
 
     def value(self, u: Any) -> float:
         found = self._number(u)
         return -math.inf if math.isnan(found) else found
 
     def _number(self, u: Any) -> float:
-        (found,) = self._value({**self._data, self._u: self._vector(u)}).values()
+        (found,) = (self._value._numbers or never)(self._data, u) or self._called(self._value, u)
         return float(found)
 
     def _vector(self, u: Any, several: bool = False) -> Vector:
