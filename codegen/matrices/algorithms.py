@@ -14,18 +14,27 @@ def undefined(count, x):
 def regular(n, row, step, m, part):    # finite; with a part of 1 or -1 the upper or lower triangle, with no 0 on the diagonal
     wrong = ZEROS
     good = True
+    part = 0 - part if row == 1 else part    # of a transposed matrix the other one
+    row = row*step
     for i in range(0, n):
         first = i if part > 0 else 0
         end = i + 1 if part < 0 else n
-        whole = first + (end - first)//LANES*LANES if step == 1 else first
+        whole = first + (end - first)//LANES*LANES
         for j in range(first, whole, LANES):
             v = m[i*row + j:]
             wrong = wrong + (v - v)
         for j in range(whole, end):
-            y = m[i*row + j*step]
+            y = m[i*row + j]
             good = good and y - y == 0.0
-        good = good and (part == 0 or m[i*row + i*step] != 0.0)
+        good = good and (part == 0 or m[i*row + i] != 0.0)
     return good and every(wrong == 0.0)
+
+def moved(count, b, x):
+    whole = count//LANES*LANES
+    for j in range(0, whole, LANES):
+        x[j:] = b[j:]
+    for j in range(whole, count):
+        x[j] = b[j]
 
 def copied(n, width, row, step, m, a):    # to rows of whole registers, the rest 0
     whole = n//LANES*LANES if step == 1 else 0
@@ -112,8 +121,7 @@ def replaced(n, columns, room, row, step, turn, m, b, x, c, order):    # b, subs
         for i in range(0, n):
             c[i*width + width - LANES:] = 0.0
             k = i if back > 0 else int(order[i])
-            for j in range(0, count):
-                c[i*width + j] = b[k*columns + first + j]
+            moved(count, at(b, k*columns + first), at(c, i*width))
         if turn == 0:
             substituted(n, row, step, 1, back, m, width, c)
             substituted(n, row, step, -1, 1 - back, m, width, c)
@@ -121,8 +129,7 @@ def replaced(n, columns, room, row, step, turn, m, b, x, c, order):    # b, subs
             substituted(n, row, step, turn, 1, m, width, c)
         for i in range(0, n):
             k = int(order[i]) if back > 0 else i
-            for j in range(0, count):
-                x[k*columns + first + j] = c[i*width + j]
+            moved(count, at(c, i*width), at(x, k*columns + first))
 
 def counted(n, x):
     y = 0.0
@@ -158,8 +165,7 @@ def factored(n, m, a, f, kept):    # a after elimination, in f the order of rows
             y = 0.0 if sign == 0 else y
             f[n] = y + y if sign == 2 else y
             for i in range(0, n):
-                for j in range(0, n):
-                    f[i*n + j + n + 1] = a[i*width + j]
+                moved(n, at(a, i*width), at(f, i*n + n + 1))
     else:
         sign = int(f[n])
         copied(n, width, n, 1, at(f, n + 1), a)
