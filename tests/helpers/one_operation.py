@@ -27,8 +27,6 @@ SUMS = {"gamma_p", "gamma_q", "dgamma_p", "gamma_density", "zeta", "dzeta", "hur
 """Sums over a table, whose terms NumPy rounds otherwise."""
 COSTLY = {*SUMS, "lbeta", "polygamma_gap"}
 """Rows whose formulas take longer than all others together where they are interpreted."""
-
-SMOOTH_ONLY = {"sign", "floor", "ceil", "round", "trunc"}
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 3.0, 1e-300, -1e-300, 1e300, -1e300, math.inf, -math.inf, math.nan, 2.0, -0.5]
 
 

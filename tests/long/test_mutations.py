@@ -5,7 +5,7 @@ import mutations
 import pytest
 from session_seed import drawn
 
-COUNT = 30
+COUNT = 50
 
 
 def test_mutated_programs_and_data_are_answered(tmp_path, monkeypatch):

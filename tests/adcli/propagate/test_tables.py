@@ -3,11 +3,9 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 
 import pytest
 from command import adcli, numbers, succeeds
-from session_seed import fixed
 
 from adcli.propagate.budgets import concise
 
@@ -106,37 +104,3 @@ def test_json_and_csv_say_the_same():
     assert record["interval"]["v_max"]["k"] == found["k_v_max"]
     assert record["monte_carlo"]["of"]["w"]["shortest"] == [found["mc_short_low_w"], found["mc_short_high_w"]]
     assert (found["u_x"], record["spread"]["x"]) == (0.1 / math.sqrt(3),) * 2
-
-
-# ---------------------------------------------------------------- whatever is typed
-
-NUMBERS = ["2", "-2", "0", "1e308", "5e-324", "nan", "inf", "", "2.0(1)", "2(0)", "(1)", "1e3(2)", "1:2:3", "@v.csv",
-           "@v.csv:y", "pi"]
-WIDTHS = ["", "±0.1", "±0", "+-5%", "±1e308", "±5e-324", "±", "±-1", "±nan", "±0.1±0.1"]
-KINDS = ["", "~rect", "~tri", "~trap(0.5)", "~ctrap(0.05)", "~ctrap(200%)", "~ctrap(100%)", "~arcsine", "~t(9)", "~t(1)", "~t",
-         "~exp", "~gamma", "~t(1e300)", "~ctrap(1e-300)", "~normal", "~", "~box", "~t()", "~rect(1)", "~T(3)"]
-OPTIONS = ["--coverage 0.9", "--coverage 1e-300", "--coverage 0.9999999999999999", "--second-order", "--monte-carlo 50",
-           "--shortest", "--concise", "--format markdown", "--format latex", "--format json", "--format csv",
-           "--correlation x:y=1",
-           "--correlation x:y=-0.5", "--hex", "--fmt %.3g", "--monte-carlo 2", "--status", "--strict", "-q"]
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_no_spread_is_a_defect(seed, tmp_path, monkeypatch):
-    """Whatever stands on the command line, it is done or refused, and never with a traceback or a warning."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "v.csv").write_text("x,y\n1,2\n2,1.5\n3,0.5\n", encoding="utf-8")
-    r, codes = fixed("test_no_spread_is_a_defect", seed), set()
-    for _ in range(75):
-        formula = r.choice(["x*y", "x/y", "x + y", "sqrt(x) - y", "3"])
-        spec = [r.choice(NUMBERS) + r.choice(WIDTHS if r.random() < 0.5 else WIDTHS[:2]) + r.choice(KINDS) for _ in "xy"]
-        words = " ".join(r.sample(OPTIONS, k=r.randint(0, 3))).split()
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            ended = adcli("propagate", "-e", formula, "--at", f"x={spec[0]},y={spec[1]}", *words)
-        codes.add(ended.code)
-        assert ended.code in (0, 2, 4), (formula, spec, words, ended)
-        assert "Traceback" not in ended.err
-        assert ended.code != 2 or not ended.out
-    assert {0, 2} <= codes, "a table of which nothing is done, or nothing refused, tries nothing"
-
