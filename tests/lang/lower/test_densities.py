@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import mpmath
@@ -128,11 +129,17 @@ LARGE: dict[str, tuple[Callable[..., Any], list[tuple[float, ...]]]] = {
 }
 
 
+@cache
+def hessian(name: str, count: int) -> adcli.Function:
+    names = [f"x{k}" for k in range(count)]
+    return adcli.compile(f"v = {name}({', '.join(names)})").hessian(wrt=names)
+
+
 @each_row(("name", "at"), [(name, at) for name, (_, points) in LARGE.items() for at in points])
 def test_large_parameters(name: str, at: tuple[float, ...]) -> None:
     """Values and derivatives err by no more than some rounding errors of the arguments would make."""
     density, names = LARGE[name][0], [f"x{k}" for k in range(len(at))]
-    found = adcli.compile(f"v = {name}({', '.join(names)})").hessian(wrt=names)(**dict(zip(names, at, strict=True)))
+    found = hessian(name, len(at))(**dict(zip(names, at, strict=True)))
     with mp.workdps(70):
         given = [mpmath.mpf(x) for x in at]
 

@@ -13,7 +13,7 @@ from adcli.lang.passes.pipeline import adjoint_program, tangent_program
 from command import adcli
 from laws import check_round_trip
 from row_tables import each_row
-from session_seed import half
+from session_seed import part
 
 from adcli import compile
 
@@ -66,7 +66,7 @@ def test_extents_and_values_are_those_of_all_statements(text, want):
     assert not [n for n in program.notes if "never used" in n.message]
 
 
-@each_row("text", half([t for t, _ in RIGHT + APART]))
+@each_row("text", part([t for t, _ in RIGHT + APART], 4))
 def test_check_finds_nothing_wrong_with_the_derivatives(text):
     names = [p.name for p in parse(f"{INPUTS}{text}\noutput y").params]
     at = ",".join(f"{n}={json.dumps(GIVEN[n]).replace(' ', '')}" for n in names)
