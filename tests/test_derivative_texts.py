@@ -34,7 +34,7 @@ DERIVATIVES: dict[str, Make] = {
     "forward over reverse": lambda p: tangent_program(adjoint_program(p)),
     "reverse over reverse": lambda p: adjoint_program(adjoint_program(p)),
     "reverse over forward": lambda p: adjoint_program(tangent_program(p))}
-LONGEST, DRAWN, EDGES = 40, 24, 12
+LONGEST, DRAWN, EDGES = 40, 12, 8
 """Equations of a program whose derivatives are looked at, and texts and choices of one run."""
 
 
