@@ -70,7 +70,8 @@ TESTED_AS = {
                                                 "codegen/scripts/rust", "codegen/scripts/matlab"),
     "codegen/rows/test_tiers.py": ("codegen/rows/tier_up",),
     "codegen/rows/test_interpreted.py": ("codegen/rows/compiled",),
-    "codegen/builtins/test_direct.py": ("codegen/builtins/calls", "codegen/builtins/layout", "codegen/llvm_ir/translator"),
+    "codegen/builtins/test_direct.py": (
+        "codegen/builtins/builtin_calls", "codegen/builtins/plan_words", "codegen/llvm_ir/translator"),
     # What only commands reach.
     "test_programs.py": ("lang/passes/pipeline",),
     "adcli/api/test_function.py": ("codegen/machine/workers",),

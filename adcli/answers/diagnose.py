@@ -273,7 +273,7 @@ def told_matrix(place: Place, found: Values, number: Number) -> str:
     import numpy as np
 
     from adcli.input.nested import element
-    from adcli.lang.evaluate.matrices import failed_pivot
+    from adcli.lang.evaluate.matrix_operations import failed_pivot
     from adcli.lang.operations.matrix import FORMS, SEARCH
     e = place.equation
     op = e.op

@@ -162,9 +162,9 @@ class Inspection:
         from adcli.api.verbs import covariance_texts, heard, pairs, sample_count, uncertain_point
         from adcli.api.view import View, beside
         from adcli.output.numbers import shortest as shortest_number
+        from adcli.propagate.budget_tables import tables
         from adcli.propagate.budgets import record, rounded, text
         from adcli.propagate.prepare import PropagateOptions, coefficients, prepared_budgets
-        from adcli.propagate.tables import tables
         from adcli.task.request import NO_TEXT
         program, outputs, _ = self._looked(of)
         given, narrow, plotted = together(at, values), truth("shortest", shortest), truth("plot", plot)

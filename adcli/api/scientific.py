@@ -13,6 +13,7 @@ from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.ir.names import repeated
 from adcli.lang.operations.activity import inputs_to_differentiate
 from adcli.numerics.linear import Vector
+from adcli.output.wrap import few
 from adcli.solvers.scalar_function import vector_function
 from adcli.task.derive import chosen
 from adcli.task.matrices import matrix_among, scipy_coo
@@ -55,8 +56,7 @@ def solver(program: Program, order: Sequence[str] | None, of: Sequence[str] | No
             return x
         vector = real_array("the vector", x).ravel()
         if len(vector) != f.n:
-            inputs = f"{', '.join(f.components[:6])}{', …' if f.n > 6 else ''}"
-            raise AdError(f"a vector of {plural(len(vector), 'component')} for {plural(f.n, 'input')}: {inputs}")
+            raise AdError(f"a vector of {plural(len(vector), 'component')} for {plural(f.n, 'input')}: {few(f.components)}")
         return vector
 
     def weights(x: Vector, v: Any) -> Vector:

@@ -111,7 +111,7 @@ def uncertain_number(name: str, x: Any, options: PropagateOptions) -> GivenPoint
 def uncertain_tensor(program: Program, name: str, x: Any) -> GivenPoint:
     """A text as the shell takes it, an array, or a pair of an array and its standard uncertainties: one for each element, or one
     for all."""
-    from adcli.propagate.elements import given_tensors
+    from adcli.propagate.uncertain_tensors import given_tensors
     if not isinstance(x, str):
         x = "±".join(listed(name, part) for part in (two(name, x) if isinstance(x, tuple) else (x,)))
     return given_tensors(program, f"{name}={one_value(name, x)}")

@@ -12,7 +12,7 @@ from adcli.check.methods import directions
 from adcli.check.subject import Blame
 from adcli.lang.ir.errors import AdError, diagnostic, missing, plural
 from adcli.output.numbers import json_text, non_finite, shortest
-from adcli.output.wrap import fitted, table
+from adcli.output.wrap import few, fitted, table
 from adcli.pictures.picture import Curve, Panel, Picture, PictureTable
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def fault_lines(check: Check) -> list[str]:
 
 def place(at: dict[str, float]) -> str:
     """A point in a message."""
-    return ", ".join(f"{n} = {shortest(x)}" for n, x in list(at.items())[:8]) + (", …" if len(at) > 8 else "")
+    return few((f"{n} = {shortest(x)}" for n, x in at.items()), 8)
 
 
 def finding_lines(t: Tally) -> list[str]:
@@ -178,8 +178,8 @@ def foreign_lines(check: Check, w: Compared, found: Blame | None) -> list[str]:
     if 1 < w.ratio < math.inf:
         lines.append(f"  {w.ratio:.2g} times what rounding allows")
     if against.points > 1:
-        entries = [f"{name} at {n} of {plural(looked_at, 'point')}" for name, n, looked_at in wrong[:MOST_FINDINGS]]
-        lines.append(f"wrong: {', '.join(entries)}{', …' if len(wrong) > MOST_FINDINGS else ''}")
+        entries = (f"{name} at {n} of {plural(looked_at, 'point')}" for name, n, looked_at in wrong)
+        lines.append(f"wrong: {few(entries, MOST_FINDINGS)}")
     elif found is None:
         lines.append("note: at more points than one, check looks for the part of the formula that it comes from")
     return lines
@@ -294,10 +294,9 @@ def picture(check: Check) -> Picture:
     direction = {x: part * subject.length(seen, x, local=False) for x, part in directions(subject).items()}
     found = sizes(subject.primal, derivatives, seen.at, direction, STEPS)
     panels = tuple(panel(name, list(zip(*rows, strict=True))) for name, rows in found.items())
-    at = ", ".join(f"{n} = {x:.6g}" for n, x in list(seen.at.items())[:6])
+    title = f"at {few(f'{n} = {x:.6g}' for n, x in seen.at.items())}"
     names = ("h", *(f"{name}_{order}" for name, rows in found.items() for order in range(len(rows[0]))))
     rows = tuple((h, *(x for each in found.values() for x in each[k])) for k, h in enumerate(STEPS))
-    title = f"at {at}" + ", …" * (len(seen.at) > 6)
     return Picture(title, "step h", panels, table=PictureTable(names, rows), log_x=True)
 
 

@@ -19,6 +19,7 @@ from adcli.numerics.least_squares import End, Residuals, Start, inverse_root, mi
 from adcli.numerics.linear import MOST_DENSE, Normal, Vector, column_lengths, times
 from adcli.numerics.losses import Loss, Matrix
 from adcli.output.layout import Row
+from adcli.output.wrap import few
 from adcli.solvers.scalar_function import vector_function
 
 if TYPE_CHECKING:
@@ -161,8 +162,7 @@ def spread(j: Matrix, lost: Vector, asked: Vector) -> tuple[Vector, Vector]:
 def require_rows(rows: int, names: Sequence[str]) -> None:
     """AdError where there are fewer residuals than parameters."""
     if rows < len(names):
-        few = ", ".join(names[:6]) + (", …" if len(names) > 6 else "")
-        raise AdError(f"{plural(rows, 'residual')} for {plural(len(names), 'parameter')}: {few}",
+        raise AdError(f"{plural(rows, 'residual')} for {plural(len(names), 'parameter')}: {few(names)}",
                       help="give more rows, or fewer parameters: ⟦--params NAME=START⟧")
 
 

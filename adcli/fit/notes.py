@@ -12,6 +12,8 @@ from adcli.lang.ir.errors import plural
 from adcli.lang.ir.names import tensor_of
 from adcli.numerics.linear import entries, finite_rows
 from adcli.output.layout import Row
+from adcli.output.wrap import few
+from adcli.solvers.explain_failure import point_text
 from adcli.task.tasks import Task
 
 ROUGH_ROWS = 20
@@ -39,7 +41,6 @@ def worst_row(fit: Fit, b: np.ndarray) -> int:
 
 def not_finite_at(fit: Fit, b: np.ndarray) -> str:
     """That something is not finite at these parameters."""
-    at = ", ".join(f"{n} = {x:.6g}" for n, x in zip(fit.start.names, b[:6], strict=False))
     where = "the start" if np.array_equal(b, fit.start.values) else "a point on the way"
     what = "derivatives of the output are" if np.isfinite(fit.model(b).values).all() else "the output is"
     bad = worst_row(fit, b)
@@ -48,7 +49,7 @@ def not_finite_at(fit: Fit, b: np.ndarray) -> str:
         bad = fit.objective.bad_row(b)
         what = "the loss, or a derivative of it, is" if bad >= 0 else "a prior, or a derivative of it, is"
     row = "" if fit.places is None or bad < 0 else f"{fit.places.named(bad)}: "
-    return f"{row}{what} not finite at {where}, {at}{', …' if len(b) > 6 else ''}"
+    return f"{row}{what} not finite at {where}, {point_text(fit.start.names, b)}"
 
 
 def only_loss(fit: Fit, b: np.ndarray) -> bool:
@@ -171,8 +172,8 @@ def said_of(directions: Sequence[NullDirection]) -> str:
         return f"{names[0]} has no influence: no residual changes with it here"
     together = f"{', '.join(names[:-1])} and {names[-1]} can only be had together"
     if len(names) > MOST_TOLD:
-        first = ", ".join(names[:6])
-        return f"{len(names):,} parameters, {first}, …, can only be had together: {plural(len(directions), 'direction')} are free"
+        return (f"{len(names):,} parameters, {few(names)}, can only be had together:"
+                f" {plural(len(directions), 'direction')} are free")
     if len(names) == len(directions) + 1:
         alone = "neither alone" if len(names) == 2 else "none alone"
         return f"{together}: here the data determine {determined(directions, names)}, and {alone}"

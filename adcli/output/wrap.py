@@ -6,13 +6,21 @@ fitted, so that what a program reads never depends on a window.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from adcli.codegen.documents.columns import padded, width
 from adcli.lang.ir.errors import excerpt
 
 BELOW = "    "
 """In front of what did not fit beside its row."""
+
+
+def few(words: Iterable[str], most: int = 6) -> str:
+    """The first of some words, with … for the others."""
+    first = list(islice(words, most + 1))
+    return ", ".join([*first[:most], *["…"] * (len(first) > most)])
+
 
 
 def aligned(rows: Sequence[Sequence[str]], sides: str, gap: str = "  ", least: Sequence[int] = ()) -> list[str]:

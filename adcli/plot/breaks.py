@@ -37,6 +37,7 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.operations.activity import active_values, needed_values, outputs_to_differentiate, with_outputs
 from adcli.lang.passes.status import with_status
 from adcli.lang.simplify.simplify import simplify
+from adcli.output.wrap import few
 from adcli.pictures.picture import SYMBOLS
 from adcli.task.native import compiled
 
@@ -318,9 +319,7 @@ WORDS = {"kink": "kink", "jump": "jump", "pole": "pole", "singular": "singular",
 def fixed_text(setting: Setting) -> str:
     """The inputs that do not vary, as --at has them."""
     ranged = {r.name for r in setting.ranges}
-    names = [n for n in setting.fixed if n not in ranged]
-    shown = ", ".join(f"{n} = {setting.fixed[n]:.6g}" for n in names[:MOST_NAMED])
-    return f"{shown}, …" if len(names) > MOST_NAMED else shown
+    return few((f"{n} = {x:.6g}" for n, x in setting.fixed.items() if n not in ranged), MOST_NAMED)
 
 
 class Found(NamedTuple):

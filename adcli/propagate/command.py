@@ -134,7 +134,7 @@ def at_points(text: Source, told: tuple[Correlation, ...], sampling: Sampling | 
     specs = together(text, options.at)
     whole = tensors(text, specs, options)
     if whole:
-        from adcli.propagate.elements import given_tensors
+        from adcli.propagate.uncertain_tensors import given_tensors
         points = [given_tensors(whole, spec) for spec in specs]
     else:
         points = given_points(specs, partial(opened, options=options))
@@ -159,7 +159,7 @@ def at_points(text: Source, told: tuple[Correlation, ...], sampling: Sampling | 
                 columns = columns_of(options.output)
                 written = (fitted(text, columns, program=True) for text in budgets.text(found, number, headed, shown))
             case form:
-                from adcli.propagate.tables import tables
+                from adcli.propagate.budget_tables import tables
                 plain = options.fmt is None and not options.hexadecimal
                 written = tables(form, found, None if plain else number, shown, headed)
         write_points(out, written)

@@ -151,7 +151,7 @@ def estimate(param: Param, number: str) -> str:
 def of_elements(text: Source, points: Sequence[GivenPoint], told: tuple[Correlation, ...], sampling: Sampling | None,
                 options: PropagateOptions, program: Program, heard: Callable[[object], object] | None) -> Budgets:
     """Budgets of a program with tensors or loops, whose elements are numbers."""
-    from adcli.propagate.elements import Linearised, MatrixBudgets, given_elements, many, numbers_of, with_elements
+    from adcli.propagate.uncertain_tensors import Linearised, MatrixBudgets, given_elements, many, numbers_of, with_elements
     from adcli.task.derive import chosen
     from adcli.task.shapes import written_out
     remarks: list[object] = []

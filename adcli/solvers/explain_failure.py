@@ -12,6 +12,7 @@ from adcli.answers.evaluation import evaluate
 from adcli.lang.ir.errors import Note
 from adcli.numerics.linear import dense
 from adcli.output.layout import Row
+from adcli.output.wrap import few
 from adcli.solvers.vector_function import VectorFunction
 
 MOST_NAMED = 4
@@ -64,8 +65,7 @@ def near_kink(function: VectorFunction, x: np.ndarray) -> Note | None:
 # ---------------------------------------------------------------- points and directions in words
 
 def point_text(names: Sequence[str], x: np.ndarray) -> str:
-    text = ", ".join(f"{name} = {v:.6g}" for name, v in zip(names[:6], x[:6], strict=False))
-    return text + (", …" if len(names) > 6 else "")
+    return few(f"{name} = {v:.6g}" for name, v in zip(names, x, strict=True))
 
 
 def leading(names: Sequence[str], direction: np.ndarray) -> str:

@@ -16,6 +16,7 @@ from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.operations.activity import inputs_to_differentiate
 from adcli.numerics.linear import LocalModel, Square, Vector, entries, largest, levenberg, manageable, over, quiet_scipy, scaled
+from adcli.output.wrap import few
 from adcli.solvers.conditions import with_equations
 from adcli.solvers.problem import SMALLEST_SCALE
 from adcli.solvers.scalar_function import GIVEN_UP, vector_function
@@ -62,9 +63,8 @@ def require_equations(f: VectorFunction, start: Vector) -> None:
     """AdError where there are fewer equations than unknowns."""
     count = sum(f.output_sizes(start))
     if count < f.n:
-        few = ", ".join(f.components[:6]) + (", …" if f.n > 6 else "")
         named = ",".join(as_many(f, count))
-        raise AdError(f"{plural(count, 'equation')} for {plural(f.n, 'unknown')}, {few}",
+        raise AdError(f"{plural(count, 'equation')} for {plural(f.n, 'unknown')}, {few(f.components)}",
                       help=f"name the unknowns: ⟦--wrt {named}⟧; the others are then given by ⟦--at⟧" if named else
                       "write an equation for each element")
 

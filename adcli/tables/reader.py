@@ -20,6 +20,7 @@ from adcli.lang.ir import Param
 from adcli.lang.ir.errors import nearest, plural
 from adcli.lang.ir.names import composed, repeated
 from adcli.output.numbers import NON_FINITE
+from adcli.output.wrap import few
 from adcli.tables.dialect import Dialect
 from adcli.tables.streams import field_pattern, row_pattern
 
@@ -191,7 +192,7 @@ class Header:
         return near or self._columns(self.names)
 
     def _columns(self, names: Sequence[str]) -> str:
-        return "the columns are " + ", ".join(shown(n)[1:-1] for n in names[:10]) + (", …" if len(names) > 10 else "")
+        return f"the columns are {few((shown(n)[1:-1] for n in names), 10)}"
 
     def fields(self, text: bytes) -> list[bytes]:
         """The fields of a row, quotes taken off."""

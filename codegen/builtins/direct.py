@@ -1,4 +1,4 @@
-"""Kernels as builtin functions of Python, whose calls cost a tenth of those by ctypes; see `calls`.
+"""Kernels as builtin functions of Python, whose calls cost a tenth of those by ctypes; see `builtin_calls`.
 
 What is assumed of objects in memory (CPython's type, NumPy's arrays) is looked at on known ones before it is relied on. Where
 Python is another, or a kernel is not one piece of code, there are no builtins, and callers have their way in Python.
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from adcli.codegen.builtins.layout import (
+from adcli.codegen.builtins.plan_words import (
     API,
     CONTENT,
     DATA,
@@ -279,7 +279,7 @@ def known_python() -> bool:
 def compiled(code: str) -> Kernel:
     """The module for numbers with this letter, whose text is written only where the cache does not have it."""
     def text() -> str:
-        from adcli.codegen.builtins import calls
-        return calls.text(next(p for p in PRECISIONS.values() if p.code == code))
+        from adcli.codegen.builtins import builtin_calls
+        return builtin_calls.text(next(p for p in PRECISIONS.values() if p.code == code))
 
     return same_for_all(f"calls {code}", EntryPoint(NAME, 1, 0, 0, 0, ()), text, keep=True)

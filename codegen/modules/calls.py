@@ -16,7 +16,7 @@ from sys import getrefcount
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from adcli.codegen.builtins.layout import CallMemory
+from adcli.codegen.builtins.plan_words import CallMemory
 from adcli.codegen.loops.thread_pool import (
     ENDED,
     GONE,

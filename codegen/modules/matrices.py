@@ -2,7 +2,7 @@
 
 The compiled step calls the function whose address is in a cell of `env`, with the number of the step. Everything else
 is found in `env`: the sizes, of which the step of a loop is one, and the addresses of the tensors. What the operation means is
-said in `adcli.lang.evaluate.matrices`, so the numbers are those of the reference.
+said in `adcli.lang.evaluate.matrix_operations`, so the numbers are those of the reference.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 from adcli.codegen.llvm_ir.frames import FunctionWriter
 from adcli.lang.evaluate import FLOAT
 from adcli.lang.evaluate.decompositions import SMALL_EXPONENT
-from adcli.lang.evaluate.matrices import in_doubles, written_matrices
+from adcli.lang.evaluate.matrix_operations import in_doubles, written_matrices
 from adcli.lang.evaluate.small_matrices import SMALL
 from adcli.lang.ir import Equation, Var
 from adcli.lang.ir.affine import Affine, value

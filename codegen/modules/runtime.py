@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 from adcli.codegen.builtins.direct import Quick, Shaped, ShapedValue, of_tensors
-from adcli.codegen.builtins.layout import COUNT, REAL, REALS, RUN, WHOLE, WHOLES
+from adcli.codegen.builtins.plan_words import COUNT, REAL, REALS, RUN, WHOLE, WHOLES
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import COMPILING, Kernel
 from adcli.codegen.modules.array_calls import PlannedKernel

@@ -104,7 +104,7 @@ def every_value(program: Program, at: Mapping[str, Any], arithmetic: Arithmetic)
         elif isinstance(e.op, Recurrence):
             values.update(zip(e.outs, _histories(e, args, dict(sizes.items()), arithmetic), strict=True))
         elif isinstance(e.op, MatrixOperation):
-            from adcli.lang.evaluate.matrices import matrix_operation
+            from adcli.lang.evaluate.matrix_operations import matrix_operation
             values[e.outs[0]] = matrix_operation(e, args, dict(sizes.items()), arithmetic)
         else:   # one without a value, NoValue
             values[e.outs[0]] = apply(e.op, args, e.args, e)
@@ -115,7 +115,7 @@ def _histories(e: Equation[Recurrence], args: list[Any], sizes: dict[Any, Any], 
     """The values of a recurrence's results, its histories behind the last step: step after step, in each all statements in their
     order. The meaning is that of the docstring of `adcli.lang.operations.recurrence`, with nothing in it that is quick."""
     from adcli.lang.evaluate.comprehensions import filled, make_neutral, written
-    from adcli.lang.evaluate.matrices import written_matrices
+    from adcli.lang.evaluate.matrix_operations import written_matrices
     from adcli.lang.operations.elementwise import written_out
     wanted = len(e.outs)
     (plain,) = written_out(e)

@@ -10,7 +10,7 @@ import pytest
 from command import adcli, succeeds
 from session_seed import each_choice
 
-from adcli.propagate import elements
+from adcli.propagate import uncertain_tensors
 
 CASES = {
     "product": ("input A(M, N), x(N); y(i) +=! A(i, j) * sin(x(j))", "A=[[1,2],[0,-3]],x=[0.5,1]±0.1"),
@@ -31,7 +31,7 @@ def test_figures_notes_and_codes_are_those_of_equations(case: tuple[str, str], f
     text, words = case
     ended = []
     for many in (math.inf, 0):
-        monkeypatch.setattr(elements, "MANY", many)
+        monkeypatch.setattr(uncertain_tensors, "MANY", many)
         ended.append(adcli("propagate", "-e", text.split(" where z")[0], "--at", *words.split(), "--format", form))
     one, other = ended
     assert (one.code, numbers_out(one.err)) == (other.code, numbers_out(other.err.replace(", i = 0", "")))   # which says where
@@ -72,6 +72,6 @@ def test_a_large_program_is_not_written_out(tmp_path: Any) -> None:
 
 
 def test_an_element_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(elements, "MANY", 0)
+    monkeypatch.setattr(uncertain_tensors, "MANY", 0)
     ended = adcli("propagate", "-e", "input x(N); y(i) = x(i)", "--at", "x=[1,2]±0.1", "--of", "y(2)")
     assert (ended.code, ended.err) == (2, "adcli: error: no output 'y(2)'\nhelp: the outputs are y(0), y(1)\n")

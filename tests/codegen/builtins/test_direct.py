@@ -18,8 +18,8 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
-from adcli.codegen.builtins import calls, direct
-from adcli.codegen.builtins.layout import API
+from adcli.codegen.builtins import builtin_calls, direct
+from adcli.codegen.builtins.plan_words import API
 from adcli.codegen.machine import memory
 from adcli.codegen.machine.kernel import COMPILING
 from adcli.codegen.modules.runtime import compile_tensors
@@ -516,8 +516,8 @@ def test_what_is_assumed_of_objects_holds_here():
 
 def test_the_text_is_the_same_everywhere_and_accepted():
     for precision in (DOUBLE, SINGLE):
-        jit.verify(calls.text(precision))
-    assert "inttoptr (" not in calls.text()
+        jit.verify(builtin_calls.text(precision))
+    assert "inttoptr (" not in builtin_calls.text()
 
 
 def test_a_program_of_many_outputs_and_of_none_and_without_inputs():

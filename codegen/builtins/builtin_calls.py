@@ -20,8 +20,8 @@ from __future__ import annotations
 
 import ast
 
-from adcli.codegen.builtins import layout
-from adcli.codegen.builtins.layout import API, ENTRIES, NAME, OBJECTS, PLAN
+from adcli.codegen.builtins import plan_words
+from adcli.codegen.builtins.plan_words import API, ENTRIES, NAME, OBJECTS, PLAN
 from adcli.codegen.llvm_ir.translator import Translator, Typed, functions
 from adcli.codegen.machine.kernel import CACHE_LINE
 from adcli.codegen.rows.instructions import bits
@@ -402,12 +402,12 @@ HOLDS = 2
 FUNCTIONS = functions(TEXT + "".join(BUILTIN.format(name=name) for name in ENTRIES))
 SIZES = {"i8": 1, "i32": 4, "float": 4}
 """Bytes of what lies in memory, where that are not 8."""
-NUMBERS = {name: (str(getattr(layout, name)), "i64") for name in (
+NUMBERS = {name: (str(getattr(plan_words, name)), "i64") for name in (
     "CONTENT", "MEMORY_WORDS", "READABLE", "WRITABLE", "RUN", "REALS", "WHOLES", "REAL", "COUNT")}
 WORDS = {"lanes", "work", "memory", "patience", "inputs", "outputs", "components", "entries", "size", "acts", "flag"}
 """Words of a plan that are no addresses."""
-FIELDS = {"type": ("ptr", layout.TYPE), "data": ("ptr", layout.DATA), "dimensions": ("i32", layout.DIMENSIONS),
-          "shape": ("ptr", layout.SHAPE), "dtype": ("ptr", layout.DTYPE), "flags": ("i32", layout.FLAGS)}
+FIELDS = {"type": ("ptr", plan_words.TYPE), "data": ("ptr", plan_words.DATA), "dimensions": ("i32", plan_words.DIMENSIONS),
+          "shape": ("ptr", plan_words.SHAPE), "dtype": ("ptr", plan_words.DTYPE), "flags": ("i32", plan_words.FLAGS)}
 KERNEL = ("ptr", "ptr", "i64", "i64", "ptr")
 
 

@@ -32,6 +32,7 @@ from adcli.lang.ir.names import Names, composed, tensor_of
 from adcli.lang.operations.activity import active_values, inputs_to_differentiate
 from adcli.lang.operations.recurrence import ended_by_values
 from adcli.output.layout import Row
+from adcli.output.wrap import few
 from adcli.propagate.at_points import Budgets
 from adcli.propagate.given import GivenPoint, Sampling
 from adcli.task.derive import chosen
@@ -208,7 +209,7 @@ class Linearised:
         kept = named_elements(values, wanted)
         if unknown := next((name for name in kept if name not in values), None):
             raise AdError(f"no output '{unknown}'",
-                          help=f"the outputs are {', '.join([*values][:6])}{', …' if len(values) > 6 else ''}")
+                          help=f"the outputs are {few(values)}")
         self.values = {name: float(values[name]) for name in kept}
         self.jacobian = dense(blocks, outputs, inputs)[places(values, kept)][:, places(columns, wrt)]
 

@@ -10,7 +10,7 @@ import pytest
 from adcli.lang.ir.errors import AdError
 from command import adcli
 
-from adcli.propagate.elements import of_tensor
+from adcli.propagate.uncertain_tensors import of_tensor
 
 MATRIX, RIGHT = np.array([[4.0, 1.0], [2.0, 3.0]]), np.array([1.0, 2.0])
 SOLVE = ("-e", "input A(N, N), b(N)", "-e", "x = solve(A, b)")

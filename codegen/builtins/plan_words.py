@@ -1,6 +1,6 @@
 """The memory that builtins share with Python: the words of a plan, Python's functions, and where things lie in objects.
 
-A plan is made in Python (`direct`) and read by code (`calls`).
+A plan is made in Python (`direct`) and read by code (`builtin_calls`).
 """
 from __future__ import annotations
 
