@@ -141,8 +141,7 @@ def tail(upper: bool, m: int, k: int, a: Any, b: Any, place: BetaArgument, op: A
     angle = op.asinh((width - centre) / FLAT) - start
     keys = list(kernel.logarithm)
     sum_of = op.table_sum(f"beta_tail_{m}_{k}", gauss_legendre(NODES), beta_term(m, k, keys, op), start, angle, centre,
-                          op.select(below, -1, 1), slope, a, b, x, y, *kernel.logarithm.values(),
-                          cancels="incomplete beta functions")
+                          op.select(below, -1, 1), slope, a, b, x, y, *kernel.logarithm.values())
     edge = times(kernel.jet, kernel.share(below))[m, k]
     mass = FLAT * angle * near * sum_of
     found = op.select(kernel.value == 0, 0, kernel.value * (edge + mass))

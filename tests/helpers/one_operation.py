@@ -19,8 +19,7 @@ SPECIAL_FUNCTIONS = {"gamma", "lgamma", "digamma", "polygamma", "logaddexp", "dp
 """Python's own gamma functions are further from the truth than libm's, and the others cross zero: multiple precision is the
 judge of these, with 4 units in the last place of the largest term that the value is summed from."""
 
-IN_DOUBLE = {"owens_t", "voigt", "dvoigt", *BESSEL, *(f"d{name}" for name in BESSEL),
-             *(name for name in BETA if "density" not in name)}
+IN_DOUBLE = {"owens_t", "voigt", "dvoigt", *BESSEL, *(f"d{name}" for name in BESSEL)}
 """Rows that are refused in single precision."""
 SUMS = {"gamma_p", "gamma_q", "dgamma_p", "gamma_density", "zeta", "dzeta", "hurwitz_zeta", "dhurwitz_zeta", "owens_t",
         *IN_DOUBLE, *BETA}
