@@ -309,14 +309,10 @@ def test_several_starts_give_the_best():
 
 
 @pytest.mark.parametrize("program, at, piece", [
-    ("v = log(x) + y**2", "x=-1,y=2", "log(u) at u = x = -1.0 is nan: outside its domain"),
-    ("v = abs(x - 1/3) + y**2", "x=1,y=2", "abs'(u) at u = 0.0: kink"),
-    ("v = x**2 + 0*y", "x=1,y=2", "the constant 0.0 is a factor of the derivative of 0*y"),
-    ("v = x*y", "x=0.5,y=0", "v still falls")])   # far out
+    ("v = abs(x - 1/3) + y**2", "x=1,y=2", "abs'(u) at u = 0.0: kink"), ("v = x*y", "x=0.5,y=0", "v still falls")])   # far out
 def test_a_failure_ends_with_its_reason(program, at, piece):
     ended = run("minimize", "-e", program, "--at", at, "--solver", "L-BFGS-B")
-    assert ended.code == (0 if "not unique" in ended.out else 1)
-    assert piece in ended.err
+    assert ended.code == 1 and piece in ended.err
 
 
 @pytest.mark.parametrize("solver", ["SLSQP", "trust-constr"])
