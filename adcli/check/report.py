@@ -13,12 +13,12 @@ from adcli.check.subject import Blame
 from adcli.lang.ir.errors import AdError, diagnostic, missing, plural
 from adcli.output.numbers import json_text, non_finite, shortest
 from adcli.output.wrap import few, fitted, table
-from adcli.pictures.picture import Curve, Panel, Picture, PictureTable
 
 if TYPE_CHECKING:
     from adcli.check.points import Check
     from adcli.check.subject import Compared, Tally
     from adcli.lang.verify.culprits import Culprit
+    from adcli.pictures.picture import Panel, Picture
 
 HEADINGS = ("method", "compared", "worst", "allowed", "verdict", "")
 SIDES = "<>>><<"
@@ -289,6 +289,7 @@ def picture(check: Check) -> Picture:
     if seen is None:
         raise AdError("⟦--plot⟧ needs a point where the program is smooth", help="give another point")
     from adcli.lang.verify.differences import sizes
+    from adcli.pictures.picture import Picture, PictureTable
     once = subject.tangents
     derivatives = (subject.tangents_twice if len(once.equations) <= LONG else None) or once
     direction = {x: part * subject.length(seen, x, local=False) for x, part in directions(subject).items()}
@@ -302,6 +303,7 @@ def picture(check: Check) -> Picture:
 
 def panel(name: str, rests: Sequence[Sequence[float]]) -> Panel:
     """The remainders of one output; one that vanishes is in no logarithm."""
+    from adcli.pictures.picture import Curve, Panel
     return Panel(f"remainder of {name}", tuple(
         Curve(f"after the {order}: slope {k + 1}", STEPS, tuple(x if x > 0 else math.nan for x in rest), number=k)
         for k, (order, rest) in enumerate(zip(ORDERS, rests, strict=False))), log=True)
