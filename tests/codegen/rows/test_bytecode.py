@@ -1,7 +1,6 @@
 """Bytecode: every needed equation is on the tape in reused slots, and its interpreter has the bits of compiled code."""
 from __future__ import annotations
 
-import itertools
 import math
 
 import pytest
@@ -12,14 +11,11 @@ from adcli.codegen.rows.bytecode import OPERATIONS, encoded
 from adcli.codegen.rows.compiled import compile_program, linked
 from adcli.codegen.rows.expand import for_machine
 from adcli.codegen.rows.tiers import recorded
-from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import Atom, Lit, Param, Program, Result, Var
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.passes.status import with_status
-from back_ends import bits, both_tiers, on_tape
+from back_ends import bits, on_tape
 from native_programs import WIDTHS, long_program, number
-from session_seed import drawn
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -3.0, 5e-324, -5e-324, 2.0 ** -1022, 1e-300, 1e300, -1e300, math.pi / 2, 1.7e308,
            1e22, math.inf, -math.inf, math.nan]
@@ -37,22 +33,6 @@ def side_by_side(arity: int) -> Program:
     return Program(params, tuple(b.equations), tuple(results))
 
 
-def grid(arity: int, count: int) -> list[list[float]]:
-    """Columns of combinations of special values, all of them or so many."""
-    points = list(itertools.product(SPECIAL, repeat=arity))
-    if len(points) > count:
-        points = drawn("grid", arity).sample(points, count)
-    return [list(c) for c in zip(*points, strict=True)]
-
-
-def test_derivatives_and_status_at_special_values() -> None:
-    primal = side_by_side(2)
-    columns = grid(2, 403)
-    for name in ("atan2", "pow", "fmod", "xlogy", "hypot"):
-        one = Program(primal.params, primal.equations, (primal.result(name),))
-        both_tiers(for_machine(with_status(gradient(one), one, ["x0", "x1"])), columns, len(columns[0]))
-
-
 def of_width(lanes: int, library: veclib.Library) -> Kernel:
     text, entry = bytecode.interpreter_text(lanes, library)
     return linked(jit.object_code(text, level=0), entry)
@@ -66,12 +46,6 @@ def test_every_width_and_number_of_rows(lanes: int) -> None:
         at = [[0.1 * i + 0.3 * k - 0.5 for i in range(rows)] for k in range(5)]
         want, got = run(compiled, at, rows), run(tape, at, rows)
         assert [[bits(x) for x in column] for column in got] == [[bits(x) for x in column] for column in want]
-
-
-def test_a_program_of_several_texts() -> None:
-    """Long programs are compiled otherwise than short ones, and to the same bits."""
-    columns = [[0.1 * i + 0.3 * k - 0.5 for i in range(21)] for k in range(5)]
-    both_tiers(long_program(5000, drawn("long").randrange(1000)), columns, 21)
 
 
 def test_without_a_vector_library() -> None:
@@ -154,4 +128,3 @@ def test_no_input_no_result_no_row() -> None:
     assert run(on_tape(constant), [], rows=9) == [[3.0] * 9]
     assert run(on_tape(Program((Param(x := Var("x"), "x"),), (), (Result("x", x),))), [[]]) == [[]]
     assert run(on_tape(Program((), (), ())), [], rows=2) == []
-

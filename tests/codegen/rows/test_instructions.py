@@ -99,26 +99,6 @@ def test_what_is_called_is_declared_once() -> None:
     assert Instructions(1, veclib.host(), fast=True).template(TABLE["add"]) == "  {z} = fadd contract arcp double {0}, {1}"
 
 
-@each_row(("name", "one", "two", "fast"), [
-    ("add", "fadd double {0}, {1}", "fadd <2 x double> {0}, {1}", "fadd contract arcp double {0}, {1}"),
-    ("sub", "fsub double {0}, {1}", "fsub <2 x double> {0}, {1}", "fsub contract arcp double {0}, {1}"),
-    ("mul", "fmul double {0}, {1}", "fmul <2 x double> {0}, {1}", "fmul contract arcp double {0}, {1}"),
-    ("div", "fdiv double {0}, {1}", "fdiv <2 x double> {0}, {1}", "fdiv contract arcp double {0}, {1}"),
-    ("neg", "fneg double {0}", "fneg <2 x double> {0}", None),
-    ("lt", "fcmp olt double {0}, {1}", "fcmp olt <2 x double> {0}, {1}", None),
-    ("ne", "fcmp une double {0}, {1}", "fcmp une <2 x double> {0}, {1}", None),
-    ("not", "xor i1 {0}, true", "xor <2 x i1> {0}, splat (i1 true)", None),
-    ("and", "and i1 {0}, {1}", "and <2 x i1> {0}, {1}", None), ("or", "or i1 {0}, {1}", "or <2 x i1> {0}, {1}", None),
-    ("select", "select i1 {0}, double {1}, double {2}", "select <2 x i1> {0}, <2 x double> {1}, <2 x double> {2}", None),
-    ("floor", "call double @llvm.floor.f64(double {0})", "call <2 x double> @llvm.floor.v2f64(<2 x double> {0})", None),
-    ("pow", "call double @pow(double {0}, double {1})", "call <2 x double> @lanes.pow(<2 x double> {0}, <2 x double> {1})",
-     None)])
-def test_the_line_of_an_operation(name: str, one: str, two: str, fast: str | None) -> None:
-    def line(lanes: int, fast: bool = False) -> str:
-        return Instructions(lanes, veclib.NO_LIBRARY, fast).template(TABLE[name])
-    assert [line(1), line(2), line(1, True)] == [f"  {{z}} = {text}" for text in (one, two, fast or one)]
-
-
 def test_what_is_called_lane_by_lane_is_a_function_of_our_own() -> None:
     instructions = Instructions(4, veclib.NO_LIBRARY)
     instructions.template(TABLE["pow"])
@@ -153,4 +133,3 @@ def test_signs_of_products() -> None:
     for lanes in WIDTHS:
         got = native(program, at, lanes)
         assert [[bits(z) for z in zs] for zs in got] == [[bits(z) for z in reference(program, point)] for point in at]
-

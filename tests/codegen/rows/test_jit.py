@@ -23,15 +23,6 @@ def test_no_inputs_and_no_rows() -> None:
     assert run(compile_program(everything()), [[]])[0] == []
 
 
-def test_what_llvm_refuses_is_an_exception() -> None:
-    for text in ("nonsense", "define double @f(double %x) {\n ret double %y\n}"):
-        with pytest.raises(jit.CodegenError):
-            jit.verify(text)
-    entry = llvm.EntryPoint("f", 1, 0, 0, 0, ("no_such_function",))
-    with pytest.raises(jit.CodegenError):
-        jit.link(jit.object_code("define void @f() {\n ret void\n}"), entry)
-
-
 @each_row(("equations", "columns", "level"), [
     (0, 0, 2), (3000, 0, 2), (3001, 0, 1), (2980, 1, 2), (2981, 1, 1), (0, 150, 2), (0, 151, 1), (20_000, 0, 1), (20_001, 0, 0),
     (0, 1001, 0)])

@@ -1,7 +1,6 @@
 """Values of the table against multiple precision, and rules that are slightly wrong, which are noticed."""
 from __future__ import annotations
 
-import mpmath
 import pytest
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate
@@ -25,15 +24,6 @@ def test_the_value_on_floats_against_multiple_precision(op):
         got = evaluate(program(op), at, FLOAT)["z"]
         want = evaluate(program(op), {k: MP.constant(v) for k, v in at.items()}, MP)["z"]
         assert abs(got - want) <= 1e-14 * max(abs(want), 0.1), (at, got, float(want))
-
-
-@each_row("order", [20, 50, 100, 140])
-@each_row("x", [0.7, 3.3, 50.0, -2.6])
-def test_polygamma_of_high_order(order, x):
-    op = next(op for op in REAL if op.name == "polygamma")
-    got = evaluate(program(op, static=float(order)), {"x1": x}, FLOAT)["z"]
-    with mpmath.workdps(40):
-        assert abs(got / mpmath.psi(order, mpmath.mpf(x)) - 1) < 1e-13
 
 
 def test_polygamma_ends_where_factorials_do():

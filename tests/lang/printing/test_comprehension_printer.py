@@ -11,20 +11,16 @@ from adcli.lang.ir import Program
 from adcli.lang.ir.affine import value
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.lower.frontend import parse
-from adcli.lang.operations.comprehension import Comprehension
 from adcli.lang.passes.pipeline import adjoint_program, adjoints, tangent_program, tangents
 from adcli.lang.printing.format import format_tree
 from adcli.lang.printing.printer import STYLES, print_program
 from adcli.lang.simplify.simplify import simplify
 from adcli.lang.syntax.parse import parse_tree
-from command import adcli
 from row_tables import each_row
 from same_programs import equal
 from session_seed import drawn, half
 from tensor_laws import NUMPY
-from tensor_texts import ACCEPTED, LUT, MAXPOOL, NAMED, SGEMM, TOP, halves, random_text
-
-MV = "def mv(float(M,N) A, float(N) B) → (C) {\n  C(i) +=! A(i,j) * B(j)\n}"
+from tensor_texts import ACCEPTED, LUT, MAXPOOL, NAMED, TOP, halves, random_text
 
 
 def reads_back(program: Program) -> None:
@@ -55,24 +51,6 @@ def test_second_derivatives_read_back(name):
     for first in (tangents, adjoints):
         for second in (tangents, adjoints):
             reads_back(simplify(second(simplify(first(program)))))
-
-
-def test_the_adjoint_of_mv_is_two_lines():
-    assert print_program(simplify(adjoints(parse(MV)))) == """\
-def mv(float(M, N) A, float(N) B, float(M) d_dC) -> (C, d_dA, d_dB) {
-    C(i) +=! A(i, j) * B(j)
-    d_dA(i, j) = d_dC(i) * B(j)
-    d_dB(j) +=! A(i, j) * d_dC(i)
-}
-"""
-
-
-def test_the_adjoint_of_sgemm_is_four_lines():
-    lines = print_program(simplify(adjoints(parse(SGEMM)))).splitlines()
-    assert lines[0] == ("def sgemm(float a, float b, float(N, M) A, float(M, Q) B, float(N, Q) d_dC) -> "
-                        "(C, d_da, d_db, d_dA, d_dB) {")
-    assert lines[1:3] == ["    C(i, j) = b where i in 0:N, j in 0:Q", "    C(i, j) += a * A(i, k) * B(k, j)"]
-    assert {line.split(" +=! ")[0].strip() for line in lines[3:-1]} == {"d_dA(i, k)", "d_dB(k, j)", "d_da", "d_db"}
 
 
 def test_a_result_is_declared_with_its_shape_where_subscripts_would_ask_for_another():
@@ -187,17 +165,6 @@ def test_tensors_may_have_the_names_of_operations():
     text = "input add(M, N), select(M)\nsub(i, j) = add(i, j) - select(i)\nv +=! sub(i, j) * max(select(i), 2)\n"
     assert fmt(text) == text
     reads_back(parse(text))
-
-
-def test_the_command_writes_a_derivative_that_it_reads_again(tmp_path):
-    (tmp_path / "mv.ad").write_text(MV, encoding="utf-8")
-    first = adcli("vjp", tmp_path / "mv.ad", "--emit", "text")
-    assert first.code == 0 and "d_dA(i, j) = d_dC(i) * B(j)" in first.out
-    (tmp_path / "first.ad").write_text(first.out, encoding="utf-8")
-    again = adcli("jvp", tmp_path / "first.ad", "--emit", "text")
-    program = parse(again.out)
-    assert again.code == 0 and all(isinstance(e.op, Comprehension) for e in program.equations)
-    assert adcli("fmt", tmp_path / "first.ad", "--check").code == 0
 
 
 @each_row(("program", "at"), [
