@@ -10,7 +10,7 @@ from adcli.codegen.machine.kernel import NoExecutableMemory
 from command import adcli
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from session_seed import each_choice
+from session_seed import each_choice, half
 
 from adcli.answers import bulk, results
 from adcli.answers.evaluation import NUMBERS_AT_ONCE
@@ -38,7 +38,7 @@ def ways(*args):
 
 
 @pytest.mark.parametrize("form", ["text", "json", "csv", "tsv"])
-@pytest.mark.parametrize(("at", "more"), each_choice(POINTS, MORE), ids=str)
+@pytest.mark.parametrize(("at", "more"), half(each_choice(POINTS, MORE)), ids=str)
 def test_the_same_bytes(form, at, more, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "p.json").write_text(json.dumps([{"y": 1, "z": 2.5}, {"z": 1e-5, "y": "NaN"}]))
