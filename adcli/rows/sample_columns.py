@@ -11,7 +11,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.rows.blocks import LARGE, fast_tables, parquet_tables
 from adcli.tables.dialect import Dialect, dialect
 from adcli.tables.reader import Table
-from adcli.tables.streams import TYPED, BadTable, Input, Pieces, json_items, kind_of, without_mark
+from adcli.tables.streams import TYPED, BadTable, Input, kind_of, lines_of
 
 
 class SampleTable(NamedTuple):
@@ -69,22 +69,15 @@ def opened(path: str, options: ResultOptions) -> SampleTable:
 def whole_table(source: Input, options: ResultOptions) -> SampleTable:
     """A table that has been opened, read as the options say. OSError or BadTable where it cannot be."""
     try:
-        typed = kind_of(source.path, options.input_format, source.head) in TYPED
-        text = b"".join(piece for piece in _pieces(source, typed) if piece)
+        if typed := kind_of(source.path, options.input_format, source.head) in TYPED:
+            kind, pieces = "csv", parquet_tables(f"{source.name}: Parquet").parquet(source.path, ",")
+        else:
+            kind, pieces = lines_of(source, options.input_format)
+        text = b"".join(piece for piece in pieces if piece)
         text = text if text.endswith(b"\n") else text + b"\n"
-        kind = "csv" if typed else kind_of(source.path, options.input_format, text)
-        if kind == "json":
-            text, kind = b"".join(filter(None, json_items(iter([text]), source.name))), "ndjson"
-        form = dialect(kind, options, typed)
+        form = dialect("ndjson" if kind == "json" else kind, options, typed)
         if form.columns == ():
             raise AdError("--no-header does not say which column an input takes", help="name the columns: --columns x,y")
         return SampleTable(source.name, text, form, not options.no_cache)
     finally:
         source.close()
-
-
-def _pieces(source: Input, typed: bool) -> Pieces:
-    if not typed:
-        return without_mark(source.pieces(), source.name)
-    pieces: Pieces = parquet_tables(f"{source.name}: Parquet").parquet(source.path, ",")
-    return pieces

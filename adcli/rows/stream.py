@@ -28,7 +28,7 @@ from adcli.rows.blocks import Done, Work, parquet_tables
 from adcli.tables.dialect import dialect
 from adcli.tables.reader import Table, members
 from adcli.tables.sources import Location, locations
-from adcli.tables.streams import PIECE, TYPED, BadTable, Input, beginning, blocks, flushed, json_items, kind_of, without_mark
+from adcli.tables.streams import PIECE, TYPED, BadTable, Input, blocks, flushed, kind_of, lines_of
 from adcli.task.rules import require_fit
 from adcli.task.tasks import Task
 
@@ -78,18 +78,13 @@ class Reading:
         return iter(tables.frames(self.source.path, start, count, wanted, most, self.source.told))
 
     def _kind(self) -> str:
-        """The kind of the rows. What unpacked text starts with can tell another one than the packed bytes did; JSON that is not
-        written in lines is put into lines."""
+        """The kind of the rows, whose text is in `pieces` then."""
         if self.typed:
             return "csv"
-        pieces = without_mark(self.source.pieces(), self.source.name)
-        start = beginning(pieces)
-        self.pieces = _after(start, pieces)
-        kind = kind_of(self.source.path, self.options.input_format, start)
-        if kind != "json":
-            return kind
-        self.place, self.pieces = f"{self.source.name}: item ", json_items(self.pieces, self.source.name)
-        return "ndjson"
+        kind, self.pieces = lines_of(self.source, self.options.input_format)
+        if kind == "json":
+            self.place = f"{self.source.name}: item "
+        return "ndjson" if kind == "json" else kind
 
     def blocks(self, first: Reading | None = None) -> Iterator[Any]:
         """The rows behind the header, from which on the columns are known. Where they are written, they are those of the `first`

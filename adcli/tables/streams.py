@@ -295,6 +295,16 @@ def beginning(pieces: Pieces) -> bytes:
     return start
 
 
+def lines_of(source: Input, asked: str | None) -> tuple[str, Pieces]:
+    """The kind of a table of text, and the text. What it starts with when it is unpacked can tell another kind than the packed
+    bytes did; JSON that is not written in lines is put into lines."""
+    pieces = without_mark(source.pieces(), source.name)
+    start = beginning(pieces)
+    pieces = chain([start] if start else [], pieces)
+    kind = kind_of(source.path, asked, start)
+    return kind, json_items(pieces, source.name) if kind == "json" else pieces
+
+
 # ---------------------------------------------------------------- JSON that is not written in lines
 
 GAP = re.compile(r"[ \t\n\r]*")

@@ -90,27 +90,6 @@ def test_no_order_cut_or_merge_changes_a_bit(case: int, monkeypatch: pytest.Monk
     assert [state.packed() for state in states] == [total.packed()]
 
 
-@pytest.mark.parametrize("most", [sum_work.RECORDS, 2000], ids=["at once", "in halves"])
-def test_groups_are_those_of_a_dictionary(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sum_work, "RECORDS", most)
-    random = drawn("groups")
-    xs, names = wild(random, 200), [random.choice("abcde") for _ in range(200)]
-    keys = [(name,) for name in dict.fromkeys(names)]
-    numbers = np.array([keys.index((name,)) for name in names], np.int32)
-    found = work("grad", "v = abs(x)").add({"x": np.array(xs)}, 200, None, keys, numbers)
-    groups = dict(found.items())
-    assert list(groups) == keys
-    for name, in keys:
-        mine = [x for x, n in zip(xs, names, strict=True) if n == name]
-        assert groups[name,].rows == len(mine)
-        assert groups[name,].levels[0] == sum(x == x and x != 0.0 for x in mine)
-        slopes = [float(np.sign(x)) for x in mine]
-        assert same(groups[name,].values(), [by_fractions([abs(x) for x in mine]), by_fractions(slopes)])
-        mean = [nearest(sum(map(Fraction, c)) / len(mine)) for c in ([abs(x) for x in mine], slopes) if
-                all(map(math.isfinite, mine))]
-        assert not mean or same(groups[name,].values(mean=True), mean)
-
-
 @pytest.mark.parametrize("weights", [None, "weights"])
 def test_products_for_gauss_and_newton(weights: str | None) -> None:
     """Exact sums of the doubles' products, weighted or not, against fractions of the same doubles."""
@@ -139,13 +118,6 @@ def test_names_of_products_are_free() -> None:
     found = quantities(task("grad", "jtj_x_x = x\nrtr = x*y").signature, gauss_newton=True, weights="rtr_1")
     assert [q.name for q in found][-6:] == ["rtr_2", "jtr_x", "jtr_y", "jtj_x_x_1", "jtj_x_y", "jtj_y_y"]
     assert all(len(set(names)) == len(names) for names in [[q.name for q in found]])
-
-
-def test_what_leaves_the_doubles_and_what_has_no_mean() -> None:
-    one = work("eval", "v = x")
-    assert only(one.add({"x": array("d", [1.7e308, 1.7e308])}, 2)).values() == [math.inf]
-    assert only(one.add({"x": array("d", [1.7e308, 1.7e308, -1.7e308])}, 3)).values() == [1.7e308]
-    assert only(one.add({"x": array("d", [1.7e308, 1.7e308])}, 2)).values(mean=True) == [1.7e308]
 
 
 def test_constants_and_a_program_without_columns() -> None:
