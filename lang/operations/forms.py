@@ -13,7 +13,7 @@ from dataclasses import replace
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var, definitions
 from adcli.lang.ir.affine import Affine, Index, NewSubstitution, affine, linear, slope, substituted
 from adcli.lang.operations.comprehension import BodySource, Comprehension, Read, Subscript
-from adcli.lang.operations.matrix import Boxed, MatrixOperation
+from adcli.lang.operations.matrix import Boxed
 from adcli.lang.operations.recurrence import Recurrence, step_place
 
 Form = tuple[tuple[object, ...], list[Atom]]
@@ -29,7 +29,7 @@ def loop_form(e: Equation[Recurrence]) -> tuple[tuple[object, ...], list[Atom], 
     forms, starts = [], dict(zip(op.histories, zip(e.args, e.outs, strict=False), strict=True))
     constants = dict(zip(op.constants, e.args[len(op.histories):], strict=True))
     for s in op.statements:
-        shown, args = form_of(s) or ((), [])
+        shown, args = form(s)
         names = [("constant", a.bits) if isinstance(a, Lit) else place.setdefault(constants.get(a, a), len(place))
                  for a in (s.outs[0], *args)]
         forms.append((shown, step_place(s.op, op.step), *names))
@@ -38,32 +38,14 @@ def loop_form(e: Equation[Recurrence]) -> tuple[tuple[object, ...], list[Atom], 
     return (op.low, op.high, op.down, op.checkpoint, *forms), given, tuple(out for _, out in found)
 
 
-def form_of(e: Equation) -> Form | None:
-    """The form of an operation over a box; None for a row of the table."""
-    return form(e) if isinstance(e.op, Comprehension) else matrix_form(e) if isinstance(e.op, MatrixOperation) else None
-
-
-def matrix_form(e: Equation[MatrixOperation]) -> Form:
-    """The form of an operation on matrices."""
+def form(e: Equation[Boxed]) -> Form:
+    """The form of an operation over a box."""
     op, args = e.op, e.args
-    by = numbered(op, op.sources)
-    ranges = tuple((r.low, r.high) for r in sorted(op.ranges, key=lambda r: by[r.index].terms[0][0]))  # type: ignore[arg-type,return-value]
-    guards = sorted((substituted(g, by) for g in op.guards), key=repr)
-    shown = tuple(renamed(s, by) for s in (*op.write, *op.sources))
-    return (op.name, op.transposed, op.shape, ranges, tuple(guards), len(op.write), shown), \
-        [args[a] for s in (*op.write, *op.sources) for a in arguments(s)]
-
-
-def form(e: Equation[Comprehension]) -> Form:
-    """The form of a comprehension."""
-    op, args = e.op, e.args
-    nodes, order = terms(op, args)
-    by = numbered(op, order)
-    ranges, guards = box_form(op, by)
-    shown = tuple(renamed(s, by) for s in (*op.write, *order))
-    atoms = [args[a] for s in (*op.write, *order) for a in arguments(s)]
-    onto = () if op.onto is None else (args[op.onto],)
-    return (op.reduction, op.shape, ranges, guards, len(op.write), shown, nodes, len(onto)), [*atoms, *onto]
+    inside, order = terms(op, args) if isinstance(op, Comprehension) else (op.transposed, op.sources)
+    by, read = numbered(op, order), (*op.write, *order)
+    atoms, starts = [args[a] for s in read for a in arguments(s)], [before for before, _ in op.started(e)]
+    return (op.name, op.reduction, op.shape, *box_form(op, by), len(op.write), tuple(renamed(s, by) for s in read), inside,
+            len(starts)), [*atoms, *starts]
 
 
 def term_form(op: Comprehension, args: Sequence[Atom]) -> tuple[tuple[object, ...], NewSubstitution]:
@@ -83,7 +65,7 @@ def terms(op: Comprehension, args: Sequence[Atom]) -> tuple[tuple[object, ...], 
     return nodes, [sources[k] for k in met]
 
 
-def box_form(op: Comprehension, by: NewSubstitution) -> tuple[tuple[object, ...], tuple[Affine, ...]]:
+def box_form(op: Boxed, by: NewSubstitution) -> tuple[tuple[object, ...], tuple[Affine, ...]]:
     """Ranges and guards, for indices with these names."""
     ranges = sorted(op.ranges, key=lambda r: by[r.index].terms[0][0])  # type: ignore[arg-type,return-value]
     return tuple((r.low, r.high) for r in ranges), tuple(sorted((substituted(g, by) for g in op.guards), key=repr))

@@ -48,13 +48,10 @@ def structure(op: Boxed) -> ValueKey:
     """A value number of operations over boxes: equal for those that compute the same of their arguments, whatever indices are
     called."""
     by: NewSubstitution = {r.index: affine(f" {k}") for k, r in enumerate(op.ranges)}
-    if isinstance(op, MatrixOperation):
-        return (op.name, op.transposed, op.shape, tuple((r.low, r.high) for r in op.ranges),
-                tuple(substituted(g, by) for g in op.guards), tuple(_form(s, by) for s in op.write),
-                tuple(_form(s, by) for s in op.sources))
-    return (op.reduction, op.onto, op.shape, tuple((r.low, r.high) for r in op.ranges),
+    return (op.name, op.reduction, op.onto, op.shape, tuple((r.low, r.high) for r in op.ranges),
             tuple(substituted(g, by) for g in op.guards), tuple(_form(s, by) for s in op.write),
-            tuple(_form(s, by) for s in op.sources), body_structure(op.body))
+            tuple(_form(s, by) for s in op.sources),
+            op.transposed if isinstance(op, MatrixOperation) else body_structure(op.body))
 
 
 def _form(s: BodySource, by: Substitution) -> object:

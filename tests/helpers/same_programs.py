@@ -3,7 +3,8 @@ whatever order ranges and sources stand."""
 from __future__ import annotations
 
 from adcli.lang.ir import Atom, Lit, Program, Var
-from adcli.lang.operations.forms import form_of, loop_form
+from adcli.lang.operations.forms import form, loop_form
+from adcli.lang.operations.matrix import Boxed
 from adcli.lang.operations.recurrence import Recurrence
 
 
@@ -37,9 +38,8 @@ def equal(p: Program, q: Program) -> bool:
             (e, i), (f, j) = left[a], right[b]
             given, wanted = list(e.args), list(f.args)
             made, expected = e.outs, f.outs
-            both = form_of(e), form_of(f)
-            if e.op is not f.op and both[0] is not None and both[1] is not None:
-                (one, given), (other, wanted) = both[0], both[1]
+            if e.op is not f.op and isinstance(e.op, Boxed) and isinstance(f.op, Boxed):
+                (one, given), (other, wanted) = form(e), form(f)
                 if one != other:
                     return False
             elif isinstance(e.op, Recurrence) and isinstance(f.op, Recurrence):
