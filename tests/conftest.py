@@ -16,10 +16,12 @@ from zlib import crc32
 
 import hypothesis
 import pytest
+import row_tables
 import well_formed
 from adcli.codegen.rows import jit
 from adcli.lang.passes import pipeline
 from allowed_skips import pytest_sessionfinish  # noqa: F401
+from row_tables import spread
 from session_seed import VARIABLE, drawn, session_seed
 
 from adcli.verbs import bench
@@ -33,6 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    row_tables.MOST[:] = [config.option.rows]
     if config.option.seed is not None:
         os.environ[VARIABLE] = str(config.option.seed)
     os.environ.setdefault(VARIABLE, str(int.from_bytes(os.urandom(4))))   # which the workers of xdist have from it
@@ -64,7 +67,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     most, tables = config.getoption("--rows"), defaultdict(list)
     for item in items:
         tables[item.nodeid.partition("[")[0]].append(item)
-    kept = {rows[i * len(rows) // min(most, len(rows))] for rows in tables.values() for i in range(min(most, len(rows)))}
+    kept = {item for rows in tables.values() for item in spread(rows, most)}
     kept |= {item for item in items if item.get_closest_marker("whole")}
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]

@@ -3,12 +3,22 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 Test = Callable[..., None]
+Row = TypeVar("Row")
+MOST = [sys.maxsize]
+"""Rows of a table that are run at most: `pytest --rows N`."""
 CHOSEN: list[str] = []
 """A name, if one is looked for: tests that have rows with it run these alone, and `pytest -k` finds them by it."""
+
+
+def spread(rows: Sequence[Row], most: int) -> list[Row]:
+    """So many rows at most, evenly spread over a table."""
+    count = min(most, len(rows))
+    return [rows[i * len(rows) // count] for i in range(count)]
 
 
 def named(row: Any) -> str:
@@ -25,7 +35,7 @@ def each_row(names: str | Sequence[str], rows: Iterable[Any], ids: Callable[[Any
     table = list(rows)
     assert table, "a table without rows tests nothing"
     chosen = {name: [row for row in table if name in ids(row)] for name in CHOSEN}
-    table = [row for found in chosen.values() for row in found] or table
+    table = spread([row for found in chosen.values() for row in found] or table, MOST[0])
 
     def decorate(test: Test) -> Test:
         @functools.wraps(test)
