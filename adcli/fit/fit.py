@@ -198,8 +198,8 @@ class RowModel:
 
     def explained(self, b: Array, row: int) -> list[str]:
         """Explanation of numbers in a row that are not finite."""
-        from adcli.why.remarks import not_finite
-        return not_finite(self.task.primal, self.names, self.point(b, row))
+        from adcli.why.command import remarks_on_numbers
+        return remarks_on_numbers(self.task.primal, self.names, self.point(b, row))
 
     def by_output(self, x: Array) -> Array:
         """Numbers of all rows, those of each output together."""

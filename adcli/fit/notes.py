@@ -95,11 +95,11 @@ def no_influence(fit: Fit, task: Task, b: np.ndarray, names: Collection[str]) ->
     have a reason of its own."""
     if fit.places is None:
         return []
-    from adcli.why import remarks
+    from adcli.why.command import remarks_on_zeros
     count = len(fit.places.rows)
     told: dict[Sequence[object], list[tuple[int, list[str]]]] = {}
     for row in np.unique(np.linspace(0, count - 1, min(count, ASKED_ROWS)).astype(int)).tolist():
-        causes, texts = remarks.no_influence(
+        causes, texts = remarks_on_zeros(
             task.primal, fit.model.names, point(fit, b, row), {tensor_of(n) for n in names})
         told.setdefault(causes, []).append((row, texts))
     row, texts = max(told.values(), key=len)[0]

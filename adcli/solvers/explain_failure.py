@@ -25,8 +25,8 @@ def failure(function: VectorFunction, x: np.ndarray | None, on_the_way: bool) ->
     """Explanation of numbers at a point that are not finite, with the point."""
     if x is None:
         return
-    from adcli.why.remarks import not_finite  # start-up: only failures ask
-    if said := not_finite(function.program, function.names, function.point(x)):
+    from adcli.why.command import remarks_on_numbers  # start-up: only failures ask
+    if said := remarks_on_numbers(function.program, function.names, function.point(x)):
         yield f"note: at {point_text(function.components, x)}" + " on the way" * on_the_way
         yield from said
 

@@ -181,10 +181,10 @@ class Report(PointReport):
         found = optimum.found
         free = found.verdict in (Verdict.NOT_UNIQUE, Verdict.FLAT) and not has_tensors(function.program)
         if free and found.direction is not None:
-            from adcli.why.remarks import no_influence
+            from adcli.why.command import remarks_on_zeros
             still = np.ravel(abs(function.jac(found.x)).sum(axis=0)) == 0
             flat = [function.names[k] for k in np.flatnonzero(still & (np.abs(found.direction) > 1e-6))]
-            yield from no_influence(function.program, function.names, self.at, flat)[1]
+            yield from remarks_on_zeros(function.program, function.names, self.at, flat)[1]
         if self.shown:
             return
         level, note = self.smoothness

@@ -135,8 +135,8 @@ class SolveReport(PointReport):
         yield from failure(f, *((s.x, False) if s.verdict == Root.NOT_FINITE else (s.bad, True)))
         flat = [x for x, most in zip(f.names, largest(s.jacobian, 0), strict=True) if most == 0]
         if flat and s.verdict in (Root.SINGULAR, Root.NOT_CONVERGED):
-            from adcli.why.remarks import no_influence
-            yield from no_influence(f.program, f.names, self.at, flat)[1]
+            from adcli.why.command import remarks_on_zeros
+            yield from remarks_on_zeros(f.program, f.names, self.at, flat)[1]
 
 
 def brief(x: float) -> str:
