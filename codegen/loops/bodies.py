@@ -59,7 +59,9 @@ class BodyWriter:
     def __init__(self, function: Copies, rows: int, blocks: int) -> None:
         self.at, self.rows, self.blocks = function, rows, blocks
         self.values: dict[Atom, BodyValue] = {}
-        self.arms = arms(function.op.body) if function.lanes > 1 else {}
+        self.arms, self.own = arms(function.op.body) if function.lanes > 1 else {}, dict[Arm, list[Equation]]()
+        for e in reversed(self.arms):
+            self.own.setdefault(self.arms[e], []).append(e)
         self.carried = {power.result: power for power in function.schedule.powers if power.along is not None}
 
     def write(self, fused: Equation | None) -> None:
@@ -87,7 +89,7 @@ class BodyWriter:
         """Equations, choices after what only their arms need."""
         for e in equations:
             for k in (1, 2) if e.op is SELECT else ():
-                mine = [x for x in self.at.op.body.equations if self.arms.get(x) == (e, k) and x.outs[0] not in self.values]
+                mine = [x for x in self.own.get((e, k), ()) if x.outs[0] not in self.values]
                 self.write_arm(e.args[0], e.args[k], k == 1, mine)
             self.values[e.outs[0]] = self.equation(e)
 
@@ -275,12 +277,14 @@ class BodyWriter:
 # ---------------------------------------------------------------- arms of choices
 
 SELECT = TABLE["select"]
+Arm = tuple[Equation, int]
+"""A choice, and which of its operands is meant."""
 
 
-def arms(body: Program) -> dict[Equation, tuple[Equation, int]]:
-    """The equations that only an arm of a choice needs, with the choice and its operand."""
+def arms(body: Program) -> dict[Equation, Arm]:
+    """The equations that only an arm needs, from the last on."""
     users: dict[Atom, set[object]] = {r.atom: {None} for r in body.results}
-    found = dict[Equation, tuple[Equation, int]]()
+    found = dict[Equation, Arm]()
     for e in reversed(body.equations):
         match [*users.get(e.outs[0], ())]:
             case [(Equation() as choice, int(k))]:
