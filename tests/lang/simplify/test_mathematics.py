@@ -21,7 +21,7 @@ from adcli.lang.simplify.rule_cases_tensors import carried_out, tensors_drawn
 from adcli.lang.simplify.simplify import simplify
 from adcli.lang.tree.notation import ATOM, infix
 from command import adcli
-from one_operation import BETA
+from one_operation import BETA, few_costly
 from random_comprehensions import sample as tensors
 from random_programs import sample
 from row_tables import each_row
@@ -49,7 +49,7 @@ ROWS = [row for row in TABLE.values()
         and len(argument_names(row)) == row.arity]
 
 
-@each_row("row", ROWS, ids=lambda row: row.name)
+@each_row("row", few_costly(ROWS), ids=lambda row: row.name)
 def test_every_operation_and_its_derivatives_to_second_order(row):
     args = [str(int(row.domain[i][0] + 1)) if i in row.static else name for i, name in enumerate(argument_names(row))]
     text = infix(row.spelled or row.name, [(a, ATOM) for a in args])[0]
@@ -59,8 +59,8 @@ def test_every_operation_and_its_derivatives_to_second_order(row):
 
 def test_random_programs():
     r = drawn("mathematics")
-    met = [agree(gradient(parse(sample(r, 12, True).text)), 3) for _ in range(40)]
-    assert sum(met) > 100 and sum(m > 0 for m in met) > 20
+    met = [agree(gradient(parse(sample(r, 12, True).text)), 3) for _ in range(16)]
+    assert sum(met) > 20 and sum(m > 0 for m in met) > 5
 
 
 @pytest.mark.parametrize("formula", [
