@@ -312,7 +312,7 @@ def of_bessel(name: str, derivative: Callable[[int, int], Callable[..., Any]]) -
     """A row of derivatives of a Bessel function, or of its logarithm, for positive arguments; other than K, at 0 too,
     and of log(I) for orders from 0 on."""
     first, logarithm = "_k" not in name, "log" in name
-    least = ZERO if first and logarithm else arb(-FAR)
+    positive = first and logarithm
 
     def of_logarithm(m: int, n: int) -> Callable[..., Any]:
         from adcli.lang.formulas.bessel import cumulant
@@ -328,11 +328,11 @@ def of_bessel(name: str, derivative: Callable[[int, int], Callable[..., Any]]) -
         def bounds(nu: Interval, x: Interval) -> Interval:
             if not (nu.bounded and x.bounded):
                 return UNDEFINED
-            if x.hi < 0 or (logarithm and nu.hi < least):
+            if x.hi < 0 or (positive and nu.hi < 0):
                 return EMPTY
             if first and x.thin and x.lo == 0:
                 return first_at_0(name, nu, m, n)
-            if x.lo <= 0 or x.hi > FAR or nu.hi > FAR or nu.lo < least:
+            if x.lo <= 0 or x.hi > FAR or nu.hi > FAR or nu.lo < (0 if positive else -FAR):
                 return infinity((-1) ** n * INF) if x.thin and x.lo == 0 and m == 0 else UNDEFINED
             if m % 2 and nu.thin and nu.lo == 0 and not first:
                 return Interval(ZERO, ZERO)
