@@ -28,6 +28,8 @@ KEY_BYTES = 300
 """Bytes that a group takes for its texts, about."""
 STEP = 1 << 12
 """Sums that are put together at a time."""
+MOST_BITS = 1024
+"""Of a whole number that is no double any more."""
 CARRY = 32
 """Bits of a limb that are its own."""
 
@@ -63,6 +65,9 @@ class ExactSum(NamedTuple):
 
     def rounded(self) -> float:
         """The double next to the sum, the even one of two."""
+        bits = self.whole.bit_length()
+        if bits < MOST_BITS and -MOST_BITS + 3 <= bits + self.exponent < MOST_BITS and self[2:] == (0, 0, 0):
+            return math.ldexp(self.whole, self.exponent)   # a normal double, so rounded once, as the whole number
         return self.over(ONE)
 
     def sign(self) -> float:
@@ -236,6 +241,8 @@ class Sums:
             up, low = CARRY * (low - word), word
             whole = [(n << up) + more for n, more in zip(whole, known[word], strict=True)]
         exponent = CARRY * low + exact_sums.UNIT * factors
+        if max(known, default=0) < words:
+            return [ExactSum(n, exponent) for n in whole]
         specials = (known.get(words + k, nothing) for k in range(3))
         return [ExactSum(n, exponent, *kinds) for n, *kinds in zip(whole, *specials, strict=True)]
 
