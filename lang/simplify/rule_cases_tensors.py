@@ -20,7 +20,7 @@ from adcli.lang.operations.elementwise import compact
 from adcli.lang.operations.recurrence import Recurrence
 from adcli.lang.simplify.rule_cases import RANGES, drawn, without_cases
 
-TRIES, POINTS, EXTENT, WORK = 40, 6, 3, 300_000
+TRIES, POINTS, EXTENT, WORK = 40, 10, 3, 300_000
 """Points that are drawn, those that are enough, the size of tensors, and operations after which there is an end."""
 Record = dict[Atom, Any]
 
@@ -109,7 +109,8 @@ def watched(program: Program, at: Mapping[str, Any] | None) -> Mapping[Atom, Seq
     draw, whole, found, work = random.Random(0), dict[Atom, list[Record]](), 0, 0
     for k in range(TRIES):
         if found < POINTS and work < WORK:
-            seen = carried_out(program, tensors_drawn(program, draw, *RANGES[k % len(RANGES)]), True)
+            low, high = RANGES[k // 2 % len(RANGES)]   # and its mirror, since a number is drawn once for a whole tensor
+            seen = carried_out(program, tensors_drawn(program, draw, *((-high, -low) if k % 2 else (low, high))), True)
             work += sum(map(len, seen.values()))
             found += bool(seen)
             for out, records in seen.items():
