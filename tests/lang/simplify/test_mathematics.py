@@ -117,7 +117,7 @@ TENSORS = {
     "input A(M, N), b(N); y(i) +=! A(i, j)*b(j); v +=! sqrt(y(i)**2 + 1)": "d_dy(i) = y(i) / sqrt(y(i)**2 + 1)",
     "input x(T), w; h(0) = 0; for t in 0:T { h(t+1) = log(w*h(t) + x(t)) }; y = h(T)":
         "    d_dh(t) += w * d_dh(t + 1) / (w * h(t) + x(t))",
-    "input b, a, x(N); v +=! relu(a)*b*x(i)": "dv_da +=! a <= 0 ? 0 : b * x(i)",
+    "input b, a, x(N); v +=! relu(a)*b*x(i)": "dv_da +=! a <= 0 ? 0 : x(i) * b",
     "input x(N), y(N); v max=! atan2(x(i), y(i))": None, "input x(N); s +=! x(i)**2; v = log(s)": "i1 = 1 / s",
     "input A(N, N), b(N); x = solve(A, b); v +=! abs(x(i))**1.5": None}
 
