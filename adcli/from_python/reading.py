@@ -70,11 +70,9 @@ class Accumulations(ast.NodeTransformer):
     def visit_Assign(self, s: ast.Assign) -> ast.stmt:
         match s:
             case ast.Assign([ast.Subscript() as t], ast.BinOp(left, op, right)):
-                text = ast.unparse(t)
-                if ast.unparse(left) == text:
-                    return ast.copy_location(ast.AugAssign(t, op, right), s)
-                if ast.unparse(right) == text and isinstance(op, ast.Add | ast.Mult):
-                    return ast.copy_location(ast.AugAssign(t, op, left), s)
+                sides = ((left, right), (right, left))[:1 + isinstance(op, ast.Add | ast.Mult)]
+                if rest := next((e for x, e in sides if ast.unparse(x) == ast.unparse(t)), None):
+                    return ast.copy_location(ast.AugAssign(t, op, rest), s)
         return s
 
 

@@ -242,18 +242,16 @@ class PythonStatements(SizeLoops):
 
     def expression(self, node: ast.expr) -> None:
         """An expression that stands alone: a docstring, or a list that gets longer."""
-        if isinstance(node, ast.Constant):
-            return
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) \
-                and isinstance(old := self.values.get(node.func.value.id), Several) and node.func.attr in ("append", "extend"):
-            self.own(node, node.func.value.id)
-            args = [self.value(a) for a in node.args]
-            more = args if node.func.attr == "append" else self.each_of(args[0])
-            self.values[node.func.value.id] = Several([*old.items, *more], old.kind)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
-            return
-        else:
-            raise self.fault("a call whose result nobody uses cannot be read", "assign its result to a name")
+        match node:
+            case ast.Constant() | ast.Call(ast.Name("print")):
+                pass
+            case ast.Call(ast.Attribute(ast.Name(name), "append" | "extend" as how)) \
+                    if isinstance(old := self.values.get(name), Several):
+                self.own(node, name)
+                args = [self.value(a) for a in node.args]
+                self.values[name] = Several([*old.items, *(args if how == "append" else self.each_of(args[0]))], old.kind)
+            case _:
+                raise self.fault("a call whose result nobody uses cannot be read", "assign its result to a name")
 
     # Elements.
 

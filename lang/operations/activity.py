@@ -59,7 +59,8 @@ def outputs_named(program: Program, of: Sequence[str] | None) -> list[str]:
 def element_named(program: Program, name: str) -> str | None:
     """Advice for elements named as outputs: y[0][1], y[0:2]."""
     from adcli.lang.ir.affine import text  # start-up: for a fault only
-    from adcli.lang.ir.names import Names, subscripted
+    from adcli.lang.ir.names import Names
+    from adcli.lang.operations.slices import subscripted
     whole, element = parted(name)
     shape = next((shape_of(r.atom) for r in program.results if r.name == whole), ())
     subscripts = element.split(",")

@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from adcli.lang.ir.errors import AdError, Fix, Source, plural
-from adcli.lang.ir.names import ACCESS, NAME, RESERVED, listed, look, sliced, words
+from adcli.lang.ir.names import RESERVED, listed, look, words
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.primitives import TABLE as PRIMITIVES
+from adcli.lang.operations.slices import ACCESS, NAME, sliced
 from adcli.lang.syntax.actions import Unexpected, read_tokens
 from adcli.lang.syntax.chain import level
 from adcli.lang.syntax.scan import INVISIBLE, scan

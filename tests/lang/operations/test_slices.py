@@ -2,8 +2,8 @@
 import numpy as np
 import pytest
 from adcli.lang.evaluate import FLOAT, evaluate
-from adcli.lang.ir.names import sliced
 from adcli.lang.lower.frontend import parse
+from adcli.lang.operations.slices import sliced
 from row_tables import each_row
 
 SHAPES = {"x": ["N"], "A": ["M", "N"]}
