@@ -43,7 +43,6 @@ from adcli.codegen.nests.layout import homes
 from adcli.codegen.nests.recurrences import (
     StepLoop,
     in_place,
-    in_registers,
     neutral,
     own_starts,
     used_outside,
@@ -315,7 +314,7 @@ class ModuleText:
 
     def loop(self, step: ModuleStep, loop_: StepLoop) -> FunctionWriter:
         """A recurrence."""
-        if not in_registers(loop_):
+        if not loop_.registers:
             return loop(self.env, loop_, [self.calls[self.module.choosers.index(s)] for s in step.each])
         kept = loop_.histories if loop_.stored else used_outside(self.module.inner, step.equations[0])
         writer = RegisterLoop(self.env, loop_, kept)

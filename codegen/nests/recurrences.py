@@ -71,6 +71,8 @@ class StepLoop:
     that is read as a whole."""
     stored: bool = False
     """True if all histories lie in memory, because the loop goes on there after some of its steps."""
+    registers: bool = False
+    """True if it keeps what it computes in registers: see `in_registers`. Of all its steps, also where it does some of them."""
 
     @property
     def leaves(self) -> bool:
@@ -80,7 +82,7 @@ class StepLoop:
     @property
     def own(self) -> list[Var]:
         """Tensors in memory besides the histories that are read after the loop."""
-        if in_registers(self):
+        if self.registers:
             return [h for h in self.histories if self.stored or h not in self.starts]
         return list(dict.fromkeys(out for e in self.equations for out in e.outs))
 
@@ -115,7 +117,7 @@ def in_place(program: Program) -> Program:
         if isinstance(op := e.op, Recurrence):
             b.span, b.group = e.span, e.group
             outside, args, elements = used_outside(program, e), list(e.args), history_elements(e)
-            registers = in_registers(step_loop(e, outside, "step"))
+            registers = step_loop(e, outside, "step").registers
             for n, (a, out) in enumerate(zip(e.args[:op.outs], e.outs, strict=True)):
                 if isinstance(a, Lit):
                     unseen = out not in outside and (registers or elements.one_step(n, outside) is not None)
@@ -201,7 +203,8 @@ def step_loop(e: Equation[Recurrence], outside: Collection[Atom], name: str) -> 
     until = None if op.until is None else e.outs[op.until]
     kept = [out for out in histories if out in outside]
     copies = max((rings[out][1] for out in kept), default=0) if rings.keys() >= {*kept} else None
-    return StepLoop(name, op.low, op.high, op.down, equations, histories, homes, numbers, until, copies)
+    loop = StepLoop(name, op.low, op.high, op.down, equations, histories, homes, numbers, until, copies)
+    return replace(loop, registers=in_registers(loop))
 
 
 def at_step(s: Equation[Boxed], step: Index, name: str) -> Equation:
@@ -328,7 +331,7 @@ def with_rings(program: Program, registers: bool = False, whole: Collection[Atom
     """The program with short histories where they do, but for those of `whole`. With `registers` a loop over numbers keeps them
     there and stays as it is."""
     for n, e in enumerate(program.equations):
-        if isinstance(e.op, Recurrence) and not (registers and in_registers(step_loop(e, used_outside(program, e), "step"))):
+        if isinstance(e.op, Recurrence) and not (registers and step_loop(e, used_outside(program, e), "step").registers):
             least = 1
             others = [k for k in range(len(e.outs)) if k != e.op.until]
             for k in others if e.op.until is None else [*others, e.op.until]:   # the last tells when all are copies

@@ -12,7 +12,6 @@ from adcli.codegen.nests.fusion import joinable, needed
 from adcli.codegen.nests.history_elements import history_elements
 from adcli.codegen.nests.recurrences import (
     StepLoop,
-    in_registers,
     step_loop,
     unfilled,
     used_outside,
@@ -100,7 +99,7 @@ def nested(e: Equation[Comprehension], lanes: int, stays: bool, size: int) -> Mo
 def looped(loop: StepLoop, e: Equation, lanes: int, size: int) -> ModuleStep:
     """A recurrence as a step."""
     each: list[ModuleStep] = []
-    for inner in () if in_registers(loop) else loop.equations:
+    for inner in () if loop.registers else loop.equations:
         if isinstance(inner.op, MatrixOperation):
             each.append(ModuleStep((inner,), stays=inner.outs[0] in loop.histories or covered_points(inner.op), calls=True))
             continue
