@@ -140,7 +140,8 @@ def map_formula(row: Primitive, position: int, static: tuple[tuple[int, float], 
     rule = map_rule(row, position, static, row.arity)
     if rule is None:
         return ZERO
-    known = known_names(row, rule.args, rule.z, [Formula(a) for a in arguments]) | {rule.t: ONE}
+    fixed = {i: constant(x)[0] for i, x in static}
+    known = known_names(row, rule.args, rule.z, [Formula(fixed.get(i, a)) for i, a in enumerate(arguments)]) | {rule.t: ONE}
     value = formula_of(rule.equations, rule.value, known)
     if rule.condition is None:
         return value
